@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Meter of an egress port: mean base RTT and number of its flows, without division; the reference
- * is perigee-telemetry's `integer`.
+/* Integer arithmetic of the meter of an egress port, without division: mean base RTT and number of
+ * flows. The reference is the module `integer` of the crate perigee-telemetry.
  *
- *   lg x   = 4096 log2 x
- *   a      = lg s + lg r - lg w      A += 2^(a/4096)     r s/w   in 2^-24 us      r base RTT, s payload, w window
- *   b      = a + lg r                B += 2^(b/4096)     r^2 s/w in 2^-10 us^2
- *   avgRTT = 2^((lg B - lg A)/4096)  once per interval of avgRTT, 10 ms before the first
- *   flows: cells hold the interval in which a flow last hashed to them; n of m new ones are
- *          n + n^2/2m + n^3/3m^2 flows
+ *   lg x   = 4096 log2 x             r: base RTT in us, s: payload in bytes, w: window in bytes
+ *   a      = lg s + lg r - lg w      A += 2^(a/4096)     r s/w   in units of 2^-24 us
+ *   b      = a + lg r                B += 2^(b/4096)     r^2 s/w in units of 2^-10 us^2
+ *   avgRTT = 2^((lg B - lg A)/4096)  at the end of each interval; it is the length of the next one
+ *   flows  = n + n^2/2m + n^3/3m^2   for n of m cells to which packets of this interval hashed
+ *                                    (linear counting: series of -m ln(1 - n/m))
  */
 #ifndef ORBCC_METER_H
 #define ORBCC_METER_H
@@ -15,25 +15,26 @@
 #include "orbcc_meter_tables.h"
 
 #define ORBCC_CELLS 65536
+/* lg 2m and lg 3m^2. */
 #define ORBCC_LG_2M (17 << 12)
 #define ORBCC_LG_3MM ((32 << 12) + 6492)
 #define ORBCC_FIRST_INTERVAL_US 10000
 
-/* What a completed interval publishes. */
+/* Results of a completed interval. */
 struct orbcc_published {
 	u32 avg_rtt_us;
 	u16 flows;
 	u8 flags;
 };
 
-/* 4096 log2 x, for x > 0. */
+/* 4096 log2 x, rounded, for x > 0. */
 ORBCC_CALL u32 orbcc_lg(u64 x)
 {
 	u32 place = orbcc_log2(x), carried = 0;
 	u64 aligned;
 
 	if (place > 11)
-		aligned = ((x >> (place - 12)) + 1) >> 1; /* Rounds, and may carry into the next power. */
+		aligned = ((x >> (place - 12)) + 1) >> 1; /* Rounding may carry into the next power of 2. */
 	else
 		aligned = x << (11 - place);
 	if (aligned >> 12) {
@@ -43,6 +44,7 @@ ORBCC_CALL u32 orbcc_lg(u64 x)
 	return ((place + carried) << 12) + orbcc_log[aligned & 2047];
 }
 
+/* 4096 log2 of a value in the 16-bit floating-point format; that of 1 for 0. */
 ORBCC_CALL u32 orbcc_lg_uf16(u32 code)
 {
 	u32 e = code >> 11 & 31;
@@ -64,13 +66,13 @@ ORBCC_CALL u64 orbcc_exp2(int l)
 	return whole <= 61 ? mantissa << (whole - 15) : 1ull << 62;
 }
 
-/* Logarithm of the packet's part of A, without its scale; of known and positive values. */
+/* lg of a packet's r s/w, without the scale of A; all arguments must be positive. */
 ORBCC_CALL int orbcc_meter_lg(u32 base_rtt_us, u32 cwnd, u32 payload)
 {
 	return (int)(orbcc_lg(payload) + orbcc_lg(base_rtt_us)) - (int)orbcc_lg_uf16(cwnd);
 }
 
-/* The end of an interval with sums A and B (positive) and `occupied` cells. */
+/* Computes the results of an interval from the sums A > 0 and B, and the number of occupied cells. */
 ORBCC_INLINE void orbcc_meter_publish(u64 a, u64 b, u32 occupied, struct orbcc_published *p)
 {
 	int l = (int)orbcc_lg(b ? b : 1) - (int)orbcc_lg(a) + (14 << 12), lg = occupied ? (int)orbcc_lg(occupied) : 0;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Digest of a run: totals, quantiles of the RTT, and some columns of the time series.
 
-It takes a few kilobytes instead of a record, so that thousands of runs fit.
+A digest has a few kilobytes, much less than a record, so that the results of thousands of runs can
+be kept.
 
-Time series are arrays (flows x samples) in the units of the record (`goodput_bps`, `rtt_ns`); NaN =
-no value.
+Time series have the shape (flows, samples), the units of the record (`goodput_bps`, `rtt_ns`), and
+NaN for missing values.
 """
 
 from __future__ import annotations
@@ -31,41 +32,41 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class Digest:
-    """Stored data of one run."""
+    """Condensed results of one run."""
 
     flows: list[dict[str, Any]]
-    """One row per flow: that of `flow_totals`, with `rtt_mean_ms` and the flow's metrics."""
+    """One row per flow: its row of `flow_totals`, and its metrics as in summary.csv."""
     t_s: Floats
-    """Sampling times in s."""
+    """Sampling times in s, shape (samples,)."""
     columns: dict[str, Floats] = field(default_factory=dict)
-    """Time series by column, flows x samples."""
+    """Time series by column, each of shape (flows, samples)."""
     rtt_ms: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    """Quantiles of each flow's RTT samples at 0, 0.5 %, ... 100 %, ms; flows x 201."""
+    """Quantiles in ms of each flow's RTT samples, at `QUANTILES`; shape (flows, 201)."""
     routes: list[tuple[float, int, list[str]]] = field(default_factory=list)
-    """(time in s, pair, names of the nodes) for each change of a route."""
+    """(time in s, number of the pair, names of the nodes) for each change of a route."""
     events: list[tuple[float, str, int, float]] = field(default_factory=list)
     """(time in s, kind, flow or -1, value)."""
     info: dict[str, Any] = field(default_factory=dict)
-    """Ports, duration, warnings, conservation."""
+    """Entries of the manifest: duration, ports, warnings, conservation, report."""
 
     def mbps(self, flow: int | slice = slice(None)) -> Floats:
-        """Goodput in Mbit/s of one or all flows."""
+        """Goodput in Mbit/s of one flow, or of several: shape (samples,) or (flows, samples)."""
         return self.columns["goodput_bps"][flow] / 1e6
 
     def window(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Mask of samples within [begin, end]; a row at t covers the time before t."""
+        """Mask of samples in [begin, end], shape (samples,); a sample covers the interval before it."""
         step = float(self.t_s[1] - self.t_s[0]) if len(self.t_s) > 1 else 0.0
         slack = 1e-9
         mask: npt.NDArray[np.bool_] = (self.t_s - step >= begin_s - slack) & (self.t_s <= end_s + slack)
         return mask
 
     def mean_mbps(self, begin_s: float, end_s: float) -> Floats:
-        """Mean goodput in Mbit/s of each flow between two times."""
+        """Mean goodput in Mbit/s between two times, shape (flows,); NaN without samples."""
         mask = self.window(begin_s, end_s)
         return np.nan_to_num(self.mbps()[:, mask]).mean(axis=1) if mask.any() else np.full(len(self.flows), np.nan)
 
     def mean_rtt_ms(self, begin_s: float, end_s: float) -> Floats:
-        """Mean RTT in ms of each flow between two times, weighted by acknowledged packets."""
+        """Mean RTT in ms between two times, weighted by goodput, shape (flows,); NaN without samples."""
         mask = self.window(begin_s, end_s)
         rtt = self.columns["rtt_ns"][:, mask] / 1e6
         weight = np.where(np.isnan(rtt), 0.0, np.nan_to_num(self.columns["goodput_bps"][:, mask]) + 1e-9)
@@ -74,13 +75,13 @@ class Digest:
             return np.where(total > 0, (np.nan_to_num(rtt) * weight).sum(axis=1) / total, np.nan)
 
     def inflation(self, mask: npt.NDArray[np.bool_]) -> float:
-        """Mean RTT over mean base RTT, over all flows and the samples of a mask."""
+        """Ratio of mean RTT to mean base RTT, over all flows and the samples of a mask."""
         with np.errstate(invalid="ignore"):
             rtt, base = (np.nanmean(self.columns[name][:, mask]) for name in ("rtt_ns", "base_rtt_ns"))
         return float(rtt / base)
 
     def to_bytes(self) -> bytes:
-        """Serialises to a compressed archive; equal digests yield equal bytes."""
+        """Serialises to a zip archive, with arrays in single precision; equal digests give equal bytes."""
         arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
         arrays |= {f"c_{name}": values.astype(np.float32) for name, values in self.columns.items()}
         text = {"flows": self.flows, "routes": self.routes, "events": self.events, "info": self.info}
@@ -95,7 +96,7 @@ class Digest:
 
     @staticmethod
     def from_bytes(data: bytes) -> Digest:
-        """Reads `to_bytes`.
+        """Deserialises the result of `to_bytes`.
 
         Raises:
             ValueError: the archive is damaged.
@@ -123,7 +124,7 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def condense(run: Run, keep: Keep) -> Digest:
-    """The digest of a record in memory."""
+    """Computes the digest of a record; `keep` selects optional data."""
     from perigee_lab.results.metrics import flow_rows
 
     totals = run.table("flow_totals").to_pylist()

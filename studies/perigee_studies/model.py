@@ -22,11 +22,11 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 Tables = dict[str, "pd.DataFrame"]
 Label = Any
 ABSENT = ("policy", "leotcp")
-"""Schemes that `--cc all` omits: a user-supplied policy, and OrbCC under its earlier name."""
+"""Schemes that `--cc all` omits: `policy`, which needs a file, and OrbCC under its former name."""
 
 
 class Size(str, Enum):
-    """Extent of the runs: a smoke check, an afternoon, or the published extent."""
+    """Extent of an experiment: a smoke test, hours, or the extent of the publication."""
 
     QUICK = "quick"
     DEFAULT = "default"
@@ -40,49 +40,48 @@ class Size(str, Enum):
 
 @dataclass(frozen=True)
 class Keep:
-    """Data of a run that are kept in addition to its totals.
-
-    These are columns of the time series, routes and events.
-    """
+    """Data of a run to keep in addition to its totals."""
 
     columns: tuple[str, ...] = ("goodput_bps", "rtt_ns")
+    """Columns of the table `flows`."""
     routes: bool = False
+    """Whether to keep all changes of routes."""
     events: tuple[str, ...] = ()
+    """Kinds of events."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A simulation: a scenario with overrides, a scheme and a seed.
-
-    `labels` identify it in tables.
-    """
+    """A run: a scenario with overrides, a congestion control and a seed."""
 
     scenario: str
     cc: str
     labels: Mapping[str, Label] = field(default_factory=dict)
+    """Columns that identify the run in tables."""
     seed: int = 1
     sets: Mapping[str, object] = field(default_factory=dict)
+    """Overrides of the scenario, by key."""
     keep: Keep = field(default_factory=Keep)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Options of the user: size, schemes other than the published ones, recorded paths."""
+    """Options of a user: size, congestion controls, and a folder with recorded paths."""
 
     size: Size = Size.DEFAULT
     cc: tuple[str, ...] = ()
     data: Path | None = None
 
     def pick(self, quick: Sequence[Any], default: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """One of three sequences, by size."""
+        """The sequence for the size, as a list."""
         return list({Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size])
 
     def count(self, quick: int, default: int, full: int) -> int:
-        """One of three numbers, by size."""
+        """The number for the size."""
         return {Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size]
 
     def schemes(self, published: Sequence[str]) -> list[str]:
-        """The schemes of a figure: the published ones, the requested ones, or all."""
+        """Congestion controls to run: those of the publication, or the requested ones, or all."""
         if self.cc == ("all",):
             from perigee_lab.runs.scenario import schemes
 
@@ -93,7 +92,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case that was run, and its digest."""
+    """A completed run and its digest."""
 
     case: Case
     digest: Digest
@@ -101,26 +100,30 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Theirs:
-    """Schemes of the study's own simulator, and their settings (`perigee_studies.beside`)."""
+    """Models of schemes in the study's own simulator, which are run in addition to ours.
+
+    See `perigee_studies.beside`.
+    """
 
     schemes: tuple[str, ...]
     sets: Mapping[str, object]
+    """Overrides that select these models."""
     what: str
     """Description for the page."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Runs that explain a miss.
+    """Variants of an experiment's runs that explain why claims are not reproduced.
 
-    They are variants of the figure's runs, with conclusions (`perigee_studies.beside`).
+    See `perigee_studies.beside`.
     """
 
     cases: Callable[[Ask], list[Case]]
     words: Callable[[Tables, Tables], Mapping[str, str]]
-    """Explanations by claim, from the figure's tables and the variants'."""
+    """Computes explanations by claim, from the tables of the experiment and of the variants."""
     names: tuple[str, ...] = ()
-    """Names of the variants, if several pieces of evidence are combined."""
+    """Names of the variants, if several `Evidence` objects are combined."""
     decide: Callable[[Tables, Tables], Sequence[Decided]] | None = None
     """Computes verdicts on hypotheses from the same tables, including causes on which no claim
     depends."""
@@ -128,13 +131,13 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A published figure or table that is reproduced."""
+    """A reproduction of a published figure or table, or an experiment that no paper published."""
 
     name: str
     """`study/experiment`."""
     title: str
     figure: str
-    """Where the figure was published."""
+    """Number of the published figure or table; for other experiments, their status."""
     schemes: tuple[str, ...]
     cases: Callable[[Ask], list[Case]]
     tables: Callable[[Sequence[Outcome]], Tables]
@@ -146,11 +149,9 @@ class Experiment:
     deviations: tuple[str, ...] = ()
     """Differences between the method and the published one, with reasons."""
     explained: Mapping[str, str] = field(default_factory=dict)
-    """Constant explanations by claim, shown for claims that are not reproduced. They contain no
-    results of runs."""
+    """Explanations by claim that contain no results of runs; shown if the claim is not reproduced."""
     explain: Callable[[Tables, Tables], Mapping[str, str]] | None = None
-    """Computes explanations by claim, from the figure's tables and from those with the schemes of
-    `theirs`."""
+    """Computes explanations by claim, from the tables of the experiment and those of `theirs`."""
     note: Callable[[Tables], str] | None = None
     """Computes a note on the inputs of the tables, for the page and the gallery."""
     finding: Callable[[Tables], str] | None = None
@@ -159,15 +160,15 @@ class Experiment:
     changes: tuple[str, ...] = ()
     """What would change the finding: one item each (Markdown)."""
     missing: tuple[str, ...] = ()
-    """Published curves that we do not have, with the reason."""
+    """Published curves that are not reproduced, with reasons."""
     metrics: str = ""
-    """Definitions, windows and units of the experiment's numbers (Markdown)."""
+    """Definitions, windows and units of the metrics (Markdown)."""
     theirs: Theirs | None = None
-    """Schemes that are also run in the version of the study's simulator, which claims and figures have."""
+    """Models of the study's simulator; if set, claims and figures are about their results."""
     evidence: Evidence | None = None
     """Runs for computed explanations."""
     captions: Mapping[str, str] = field(default_factory=dict)
-    """Captions by figure: meaning of points, bars and shades."""
+    """Captions by figure: meaning of points, bars and shading."""
 
     @property
     def study(self) -> str:

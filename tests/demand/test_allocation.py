@@ -96,7 +96,7 @@ def test_alpha_fair_rates_have_a_small_gap_and_no_direction_of_ascent(seed: int,
 
 
 def test_wrong_numbers_are_named() -> None:
-    with pytest.raises(ValueError, match="resources end at 1"):
+    with pytest.raises(ValueError, match="indices must be below 1"):
         _core.allocate([1.0], [(1.0, 1.0, [(1, 1.0)])])
     with pytest.raises(ValueError, match="no limit and uses no resource"):
         _core.allocate([1.0], [(1.0, float("inf"), [])])

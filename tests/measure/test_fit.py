@@ -18,7 +18,7 @@ from perigee_lab.measure.fit.command import Fit, fit
 from perigee_lab.measure.fit.early import early
 from perigee_lab.measure.fit.held import held
 from perigee_lab.measure.fit.model import fitted
-from perigee_lab.measure.fit.seen import Probes, Told, loads_of, probes_of
+from perigee_lab.measure.fit.seen import Probes, TrainRates, loads_of, probes_of
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.results.run import Run
 
@@ -157,18 +157,18 @@ def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
     probes = probes_of(runs)
     rng = np.random.default_rng(2)
     dense, wide = np.full(50, 1.0), np.full(50, 20.0)
-    down, up = Told("down", rng.normal(20, 1, 50), wide), Told("up", rng.normal(5, 0.2, 50), wide)
-    path = fitted(probes, [], told=[up, down])
+    down, up = TrainRates("down", rng.normal(20, 1, 50), wide), TrainRates("up", rng.normal(5, 0.2, 50), wide)
+    path = fitted(probes, [], trains=[up, down])
     assert [r / 1e6 for _, r in path.rates] == pytest.approx([20], abs=0.6)
     assert path.reverse_bps == pytest.approx(5e6, rel=0.03)
     assert "from 50 trains" in path.dispersion["there"].told
     # A flow that fills the queue yields a more accurate capacity; a lower bound is not a capacity.
-    flown = fitted(probes, loads_of(runs)[:1], told=[Told("down", rng.normal(80, 1, 50), wide)])
+    flown = fitted(probes, loads_of(runs)[:1], trains=[TrainRates("down", rng.normal(80, 1, 50), wide)])
     assert [r for _, r in flown.rates] == pytest.approx([20e6], rel=0.01)
     assert not flown.dispersion
     with pytest.raises(MeasureError, match="at least 20"):
-        fitted(probes, [], told=[Told("down", down.mbps, dense)])
-    assert fitted(probes, [], told=[down, Told("up", up.mbps, dense)]).reverse_bps is None
+        fitted(probes, [], trains=[TrainRates("down", down.mbps, dense)])
+    assert fitted(probes, [], trains=[down, TrainRates("up", up.mbps, dense)]).reverse_bps is None
 
 
 def test_a_queue_that_drops_early_grows_while_it_drops() -> None:

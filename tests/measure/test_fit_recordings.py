@@ -96,7 +96,7 @@ def test_a_rate_that_hardly_varies_is_one(tmp_path: Path) -> None:
     found = fit([], tmp_path / "o", title="t", command="c", given=Given(down, rtt_ms=50.0), score=False)
     assert [bps for _, bps in found.path.rates] == pytest.approx([12e6], rel=0.01)
     assert found.path.base == [(0.0, 50.0)]
-    assert any("one value was said" in u for u in found.path.unknown)
+    assert any("only one value was given" in u for u in found.path.unknown)
 
 
 def test_rates_of_a_file_go_with_probes_of_a_record(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ import pytest
 from conftest import Cli, command
 from perigee_lab.measure import campaign as campaigns
 from perigee_lab.measure import clocks, journal, measured, sections, series, trains, transfers
-from perigee_lab.measure.fit.seen import Told, probes_of, told_of
+from perigee_lab.measure.fit.seen import TrainRates, probes_of, train_rates
 from perigee_lab.measure.net import client, protocol
 from perigee_lab.measure.net.client import Peer
 from perigee_lab.measure.net.limits import Daily, Limits
@@ -344,13 +344,13 @@ def test_a_folder_in_which_nothing_was_measured_takes_another_campaign(
 def test_keys_are_needed_and_long_enough(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "k").write_text("short\n", encoding="utf-8")
     done = cli("measure", "run", "127.0.0.1", "--pings", "1s", "--key-file", "k")
-    assert (done.returncode, "16 characters" in done.stderr) == (2, True)
+    assert (done.returncode, "at least 16 bytes" in done.stderr) == (2, True)
     assert cli("measure", "key", "new").returncode == 0
     assert (tmp_path / "new").stat().st_mode & 0o77 == 0
     again = cli("measure", "key", "new")
     assert (again.returncode, "new exists, and keys are never replaced" in again.stderr) == (2, True)
     done = cli("measure", "run", "127.0.0.1", "--pings", "1s", "--key-file", "nowhere")
-    assert (done.returncode, "there is no such file (perigee measure key FILE" in done.stderr) == (2, True)
+    assert (done.returncode, "no such file (create one with `perigee measure key FILE`" in done.stderr) == (2, True)
     done = cli("measure", "run", "127.0.0.1", "--key-file", "new")
     assert (done.returncode, "nothing to measure" in done.stderr) == (2, True)
 
@@ -444,10 +444,10 @@ def test_trains_tell_the_rate_of_each_way_as_far_as_they_are_spread() -> None:
 
 def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.MonkeyPatch) -> None:
     told = [
-        Told("down", np.full(12, 20.0), np.full(12, 16.0)),
-        Told("up", np.array([5.0, 5.1, np.nan]), np.full(3, 40.0)),
+        TrainRates("down", np.full(12, 20.0), np.full(12, 16.0)),
+        TrainRates("up", np.array([5.0, 5.1, np.nan]), np.full(3, 40.0)),
     ]
-    monkeypatch.setattr("perigee_lab.measure.fit.seen.told_of", lambda _: told)
+    monkeypatch.setattr("perigee_lab.measure.fit.seen.train_rates", lambda _: told)
     found = sections.dispersion([])
     assert found is not None
     assert found["table"][1:] == [
@@ -455,7 +455,7 @@ def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.Monke
         ["on the way back", "12", "20.00", "20.00 to 20.00", "20.00 to 20.00"],
     ]
     assert found["image"].startswith("data:image/png")
-    monkeypatch.setattr("perigee_lab.measure.fit.seen.told_of", lambda _: [])
+    monkeypatch.setattr("perigee_lab.measure.fit.seen.train_rates", lambda _: [])
     assert sections.dispersion([]) is None
 
 
@@ -506,7 +506,7 @@ def test_trains_of_a_campaign_are_in_its_record(server: Server, tmp_path: Path) 
     remarks = "\n".join(run.manifest["warnings"])
     assert "on the way there: " in remarks
     assert "on the way back: " in remarks
-    assert {t.way: len(t.mbps) for t in told_of([run])} == {"up": 7, "down": 7}
+    assert {t.way: len(t.mbps) for t in train_rates([run])} == {"up": 7, "down": 7}
     # They are no series of probes that a delay could be fitted to.
     with pytest.raises(MeasureError, match="no quiet probes"):
         probes_of([run])

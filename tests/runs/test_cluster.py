@@ -421,10 +421,10 @@ def test_a_network_folder_may_be_stale_for_a_moment_but_not_for_ever(monkeypatch
             raise OSError(errno.ESTALE, "Stale file handle")
         return "done"
 
-    assert parcels.patiently(act) == "done"
+    assert parcels.retried(act) == "done"
     left[0] = 100
     with pytest.raises(OSError, match="Stale"):
-        parcels.patiently(act)
+        parcels.retried(act)
     left[0] = 100
 
     def forbidden() -> None:
@@ -432,7 +432,7 @@ def test_a_network_folder_may_be_stale_for_a_moment_but_not_for_ever(monkeypatch
         raise OSError(errno.EACCES, "no")
 
     with pytest.raises(OSError, match="no"):
-        parcels.patiently(forbidden)
+        parcels.retried(forbidden)
     assert left[0] == 99
 
 

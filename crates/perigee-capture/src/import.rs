@@ -179,7 +179,7 @@ impl<'s> Import<'s> {
 
     fn packet(&mut self, raw: &Raw<'_>) -> Result<(), SinkError> {
         let seen = packet::read(raw);
-        self.warnings.saw(raw.at_ns, &seen);
+        self.warnings.on_packet(raw.at_ns, &seen);
         let begin = *self.begin_ns.get_or_insert(raw.at_ns);
         let at = Nanos(raw.at_ns.saturating_sub(begin)).min(LONGEST);
         self.now = self.now.max(at);
@@ -265,7 +265,7 @@ impl<'s> Import<'s> {
 
     fn follow(&mut self, c: &mut Connection, at: Nanos, at_ns: u64, s: &Segment) -> Result<(), SinkError> {
         let i = c.direction(s);
-        if self.warnings.is_twice(c.directions[i].before.as_ref(), at_ns, s) {
+        if self.warnings.is_duplicate(c.directions[i].before.as_ref(), at_ns, s) {
             return Ok(());
         }
         c.directions[i].before = Some((at_ns, *s));
@@ -273,7 +273,7 @@ impl<'s> Import<'s> {
         let shaken = c.shares.is_some();
         c.shake(at, i, s);
         if let Some((stamp, _)) = s.stamps {
-            self.warnings.stamped(&mut c.directions[i].clock, at_ns, stamp);
+            self.warnings.on_timestamp(&mut c.directions[i].clock, at_ns, stamp);
             c.directions[i].sent.stamped(Nanos(at_ns), stamp);
             c.directions[1 - i].received.stamped(at, stamp);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Records from packet captures, as an alternative to backends. [`import()`] reads a capture taken
-//! at or between the ends of connections in one pass and in bounded memory, and passes the rows of
-//! the same tables as a run to a sink.
+//! Import of packet captures as records. [`import()`] reads a capture taken at or between the
+//! endpoints of connections in one pass and in bounded memory, and passes rows of the same tables as
+//! those of a simulated run to a sink.
 //!
 //! Values that are not observable (congestion windows, losses in the network, the network itself)
 //! are null.
@@ -25,7 +25,7 @@ use perigee_record::SinkError;
 /// Reason why a capture could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureError {
-    /// The file is not a capture, or has no readable contents: human-readable, with the remedy.
+    /// The file is not a capture, or has no readable packets. The text is human-readable.
     Bad(String),
     /// The sink failed.
     Sink(SinkError),
@@ -51,11 +51,11 @@ impl From<SinkError> for CaptureError {
     }
 }
 
-/// Place of a capture, relative to the data of a flow.
+/// Vantage point of a capture with respect to the data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At the end that sends the data.
+    /// At the sender of the data.
     Sender,
-    /// At the end that receives it.
+    /// At the receiver.
     Receiver,
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Import warnings.
+//! Warnings of an import: clock steps, duplicates, and packets that cannot be used.
 
 use crate::packet::{Contents, Segment};
 use crate::reader::Footer;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Maximum step back of time that is not a fault of the clock: interfaces captured together deliver
-/// packets in turns.
+/// Largest backward step of timestamps that is not attributed to the clock: packets of several
+/// interfaces are not written in exact order of time.
 const STEP_BACK_NS: u64 = 1_000_000;
-/// Time within which a copy of a packet follows it.
-const TWICE_WITHIN_NS: u64 = 1_000_000;
+/// Maximum interval between a packet and its copy.
+const DUPLICATE_WITHIN_NS: u64 = 1_000_000;
 
 /// Counters for the warnings.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings {
     latest_ns: u64,
+    /// Backward steps of the capture's clock: number, and the largest in ns.
     back: (u64, u64),
-    /// Clock steps of the capture relative to the hosts: number of forward steps, and the largest
-    /// in seconds.
+    /// Forward steps of the capture's clock relative to the hosts' clocks: number, and the largest
+    /// in s.
     ahead: (u64, u64),
     pub duplicates: u64,
     pub tcp: u64,
@@ -28,11 +29,11 @@ pub struct Warnings {
     links: BTreeMap<i32, u64>,
 }
 
-fn begins_connection(seen: &Contents) -> bool {
+fn is_initial_syn(seen: &Contents) -> bool {
     matches!(seen, Contents::Tcp(s) if s.syn && !s.has_ack)
 }
 
-/// A host's timestamp clock compared with the clock of the capture.
+/// First and latest samples of a host's TCP timestamp clock: time of the capture in ns, timestamp.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     first: Option<(u64, u32)>,
@@ -41,12 +42,12 @@ pub struct Clock {
 
 impl Warnings {
     /// Processes a packet.
-    pub fn saw(&mut self, at_ns: u64, seen: &Contents) {
+    pub fn on_packet(&mut self, at_ns: u64, seen: &Contents) {
         if at_ns < self.latest_ns {
             let by = self.latest_ns - at_ns;
-            // The SYN of a simulated flow is written just before its first data, later in the file
-            // than its time; a clock that was set is also noticed at the packet after a SYN.
-            if by > STEP_BACK_NS && !begins_connection(seen) {
+            // Our own captures contain the SYN of a flow just before its first data, after packets
+            // with later timestamps. A clock step at a real SYN also shows at the next packet.
+            if by > STEP_BACK_NS && !is_initial_syn(seen) {
                 self.back = (self.back.0 + 1, self.back.1.max(by));
                 self.latest_ns = at_ns;
             }
@@ -63,9 +64,9 @@ impl Warnings {
         }
     }
 
-    /// Processes a host's timestamp: if the host's millisecond clock hardly advanced while the
-    /// clock of the capture advanced by a second or more, the latter was set.
-    pub fn stamped(&mut self, clock: &mut Clock, at_ns: u64, stamp: u32) {
+    /// Processes a TCP timestamp (RFC 7323) of a host. If the capture's clock has advanced by over a
+    /// second more than the host's millisecond clock since the previous one, it was set forward.
+    pub fn on_timestamp(&mut self, clock: &mut Clock, at_ns: u64, stamp: u32) {
         let Some((first_ns, first)) = clock.first else {
             (clock.first, clock.last) = (Some((at_ns, stamp)), (at_ns, stamp));
             return;
@@ -83,16 +84,16 @@ impl Warnings {
         }
     }
 
-    /// Whether a segment is a copy of the previous one.
-    pub fn is_twice(&mut self, before: Option<&(u64, Segment)>, at_ns: u64, s: &Segment) -> bool {
-        let twice = before.is_some_and(|(then, old)| {
-            old == s && at_ns.abs_diff(*then) < TWICE_WITHIN_NS && (s.id != 0 || s.payload > 0)
+    /// Whether a segment is a copy of the previous one in its direction; counts it if so.
+    pub fn is_duplicate(&mut self, before: Option<&(u64, Segment)>, at_ns: u64, s: &Segment) -> bool {
+        let duplicate = before.is_some_and(|(then, old)| {
+            old == s && at_ns.abs_diff(*then) < DUPLICATE_WITHIN_NS && (s.id != 0 || s.payload > 0)
         });
-        self.duplicates += u64::from(twice);
-        twice
+        self.duplicates += u64::from(duplicate);
+        duplicate
     }
 
-    /// The warnings as text.
+    /// Warnings as text, one per line; empty if the capture has none of these defects.
     pub fn lines(&self, footer: &Footer) -> Vec<String> {
         let mut lines = Vec::new();
         let mut say = |when: bool, text: String| {
@@ -104,7 +105,7 @@ impl Warnings {
             say(
                 true,
                 format!(
-                    "the file breaks off after packet {}: {why}; what was before it is imported",
+                    "the file ends early, after packet {}: {why}; the packets before it were imported",
                     footer.packets
                 ),
             );
@@ -112,32 +113,32 @@ impl Warnings {
         let (dropped, homeless) = (footer.dropped, footer.homeless);
         say(
             dropped > 0,
-            format!("the capturing system lost {dropped} packets: retransmissions and losses may be its own"),
+            format!("the capturing system lost {dropped} packets: some retransmissions and losses may be artefacts of the capture"),
         );
         say(
             homeless > 0,
             format!(
-                "{homeless} packets have no time, or an interface that the file does not describe: left out"
+                "{homeless} packets have no timestamp, or an interface that the file does not describe: ignored"
             ),
         );
         let (steps, by) = self.back;
         let by_s = Nanos(by).as_secs_f64();
-        say(steps > 0, format!("the clock of the capture went back {steps} times, by up to {by_s:.6} s: RTTs over a step are wrong"));
+        say(steps > 0, format!("the clock of the capture stepped back {steps} times, by up to {by_s:.6} s: RTTs across a step are wrong"));
         let (steps, by) = self.ahead;
-        say(steps > 0, format!("the clock of the capture was set ahead {steps} times, by up to {by} s, while the hosts' clocks went on as before"));
+        say(steps > 0, format!("the clock of the capture was set forward {steps} times, by up to {by} s, but the hosts' clocks were not: RTTs across a step are wrong"));
         let n = self.duplicates;
         say(
             n > 0,
-            format!("{n} TCP packets stand in the file twice (captured on two interfaces?): counted once"),
+            format!("{n} TCP packets are in the file twice (captured on two interfaces?): counted once"),
         );
         let n = self.cut;
-        say(n > 0, format!("{n} packets have cut or damaged headers: left out (a snap length of 128 bytes keeps all headers)"));
+        say(n > 0, format!("{n} packets have truncated or damaged headers: ignored (capture with a snap length of at least 128 bytes)"));
         let n = self.fragments;
-        say(n > 0, format!("{n} packets are further fragments: their data is missing here"));
+        say(n > 0, format!("{n} packets are IP fragments after the first: their data is not counted"));
         let n = self.other;
-        say(n > 0, format!("{n} packets are neither TCP nor UDP: left out"));
+        say(n > 0, format!("{n} packets are neither TCP nor UDP: ignored"));
         for (kind, n) in &self.links {
-            say(true, format!("{n} packets of link type {kind}, which is not known here: left out"));
+            say(true, format!("{n} packets have link type {kind}, which is not supported: ignored"));
         }
         lines
     }
@@ -149,7 +150,7 @@ mod tests {
     use crate::packet::End;
 
     #[test]
-    fn a_clock_is_set_back_where_more_than_a_syn_is_earlier() {
+    fn a_backward_step_is_counted_unless_only_a_syn_is_earlier() {
         let end = End { address: std::net::Ipv4Addr::LOCALHOST.into(), port: 1 };
         let segment = |syn, has_ack| {
             Contents::Tcp(Segment {
@@ -176,7 +177,7 @@ mod tests {
         };
         let back = |packets: &[(u64, Contents)]| {
             let mut warnings = Warnings::default();
-            packets.iter().for_each(|(s, seen)| warnings.saw(s * 1_000_000_000, seen));
+            packets.iter().for_each(|(s, seen)| warnings.on_packet(s * 1_000_000_000, seen));
             warnings.back
         };
         let data = || segment(false, true);

@@ -48,7 +48,7 @@ mod second_controller;
 
 use crate::rng::Rng;
 use crate::*;
-use fallback::{Coverage, Fallback, Handover, WatchInput};
+use fallback::{Coverage, Fallback, Switch, WatchInput};
 pub(crate) use options::PathChange;
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Jump, Options};
@@ -345,8 +345,8 @@ impl OrbCc {
         }
         let Some(f) = &mut self.fallback else { return false };
         match f.watch(cx.now, &seen) {
-            Some(Handover::ToFallback) => f.take_over(cx, w),
-            Some(Handover::Back) => {
+            Some(Switch::ToFallback) => f.take_over(cx, w),
+            Some(Switch::ToOrbCc) => {
                 f.hand_back(w);
                 self.go_on_from(w);
             }

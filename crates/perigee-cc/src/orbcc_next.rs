@@ -37,7 +37,7 @@
 mod options;
 mod rates;
 
-use crate::orbcc::fallback::{Coverage, Fallback, Handover, WatchInput};
+use crate::orbcc::fallback::{Coverage, Fallback, Switch, WatchInput};
 use crate::orbcc::path::{Arrival, PathGuard};
 use crate::orbcc::rtt::RttEstimate;
 use crate::orbcc::PathChange;
@@ -338,8 +338,8 @@ impl OrbCcNext {
             utilisation: self.utilisation,
         };
         match self.fallback.watch(cx.now, &seen) {
-            Some(Handover::ToFallback) => self.fallback.take_over(cx, w),
-            Some(Handover::Back) => {
+            Some(Switch::ToFallback) => self.fallback.take_over(cx, w),
+            Some(Switch::ToOrbCc) => {
                 self.fallback.hand_back(w);
                 self.window = w.cwnd as f64;
                 self.ref_cwnd = self.window;

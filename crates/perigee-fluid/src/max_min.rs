@@ -234,7 +234,7 @@ mod tests {
         assert!(p.check().unwrap_err().0.contains("no limit and uses no resource"));
         let mut p = Problem::new(vec![1.0]);
         p.add(1.0, 1.0, [1]);
-        assert!(p.check().unwrap_err().0.contains("resources end at 1"));
+        assert!(p.check().unwrap_err().0.contains("indices must be below 1"));
         assert!(Problem::new(vec![f64::NAN]).check().unwrap_err().0.contains("capacity NaN"));
     }
 }

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Resources with capacities, and demands over them.
+//! Allocation problem: resources with capacities, and demands that share them.
 
 use std::fmt;
 
-/// Resources and demands. A demand with a rate `x` loads each resource that it uses by `share * x`:
-/// a demand over one path uses its resources with share 1, a demand split over several paths in
-/// fixed parts uses each with the sum of the parts that cross it.
+/// Resources and demands. A demand with rate `x` loads each resource that it uses by `share * x`.
+/// The shares of a demand over one path are 1. If a demand is split over several paths in fixed
+/// proportions, its share of a resource is the sum of the fractions that cross it.
+///
+/// ```
+/// let mut p = perigee_fluid::Problem::new(vec![10e6, 4e6]);
+/// p.add(1.0, f64::INFINITY, [0, 1]);
+/// p.add(1.0, 2e6, [0]);
+/// assert!(p.check().is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Capacity of each resource, in bit/s.
@@ -18,7 +25,7 @@ pub struct Problem {
     pub(crate) share: Vec<f64>,
 }
 
-/// A number that no problem can have.
+/// Invalid capacity, weight, limit or share of a problem, as a human-readable message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unusable(pub String);
 
@@ -31,7 +38,7 @@ impl fmt::Display for Unusable {
 impl std::error::Error for Unusable {}
 
 impl Problem {
-    /// Resources without demands.
+    /// A problem without demands. `capacity`: of each resource, in bit/s.
     pub fn new(capacity: Vec<f64>) -> Self {
         Problem {
             capacity,
@@ -43,13 +50,14 @@ impl Problem {
         }
     }
 
-    /// Adds a demand over one path and returns its number. `weight`: of its rate; `limit`: highest
-    /// rate in bit/s, infinite without one; `path`: resources, each at most once.
+    /// Adds a demand over one path and returns its index. `weight`: relative weight of its rate in the
+    /// fairness criterion; `limit`: maximum rate in bit/s, or infinity; `path`: indices of resources,
+    /// each at most once. The values are not checked here, see [`Self::check`].
     pub fn add(&mut self, weight: f64, limit: f64, path: impl IntoIterator<Item = u32>) -> usize {
         self.add_split(weight, limit, path.into_iter().map(|r| (r, 1.0)))
     }
 
-    /// Adds a demand that loads each resource by a share of its rate.
+    /// Adds a demand that loads each resource of `uses` by a share of its rate; returns its index.
     pub fn add_split(
         &mut self,
         weight: f64,
@@ -66,7 +74,7 @@ impl Problem {
         self.weight.len() - 1
     }
 
-    /// Removes all demands and keeps the resources and buffers.
+    /// Removes all demands; keeps the resources and the allocated memory.
     pub fn clear_demands(&mut self) {
         self.weight.clear();
         self.limit.clear();
@@ -80,17 +88,17 @@ impl Problem {
         self.weight.len()
     }
 
-    /// Highest rate of a demand, in bit/s.
+    /// Maximum rate of a demand in bit/s; infinite without a limit.
     pub fn limit(&self, demand: usize) -> f64 {
         self.limit[demand]
     }
 
-    /// Weight of a demand.
+    /// Relative weight of a demand.
     pub fn weight(&self, demand: usize) -> f64 {
         self.weight[demand]
     }
 
-    /// Resources of a demand, and its share of each.
+    /// Indices of the resources of a demand, and the share of its rate on each.
     pub fn uses(&self, demand: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let row = self.row(demand);
         self.resource[row.clone()].iter().map(|&r| r as usize).zip(self.share[row].iter().copied())
@@ -100,7 +108,7 @@ impl Problem {
         self.rows[demand] as usize..self.rows[demand + 1] as usize
     }
 
-    /// Load of each resource under given rates, summed in the order of the demands.
+    /// Load of each resource in bit/s at given rates of the demands (bit/s), summed in their order.
     pub fn loads(&self, rate: &[f64]) -> Vec<f64> {
         let mut load = vec![0.0; self.capacity.len()];
         for (d, x) in rate.iter().enumerate() {
@@ -111,40 +119,43 @@ impl Problem {
         load
     }
 
-    /// Checks that every number is usable.
+    /// Checks all values.
     ///
     /// # Errors
-    /// A capacity, weight, limit or share that is negative or not a number, a resource that does not
-    /// exist, a demand without limit that uses nothing.
+    /// If a capacity, weight or share is negative or not finite, a limit is negative or NaN, a resource
+    /// does not exist, or a demand has neither a limit nor a resource.
     pub fn check(&self) -> Result<(), Unusable> {
         let wrong = |text: String| Err(Unusable(text));
         let usable = |x: f64| x >= 0.0 && x.is_finite();
         if let Some((r, c)) = self.capacity.iter().enumerate().find(|(_, c)| !usable(**c)) {
-            return wrong(format!("capacity {c} of resource {r}: at least 0 and finite"));
+            return wrong(format!("capacity of resource {r} must be finite and at least 0, got {c}"));
         }
         for d in 0..self.demands() {
             let (weight, limit) = (self.weight[d], self.limit[d]);
             if !usable(weight) {
-                return wrong(format!("weight {weight} of demand {d}: at least 0 and finite"));
+                return wrong(format!("weight of demand {d} must be finite and at least 0, got {weight}"));
             }
             if limit.is_nan() || limit < 0.0 {
-                return wrong(format!("limit {limit} of demand {d}: at least 0"));
+                return wrong(format!("limit of demand {d} must be at least 0, got {limit}"));
             }
             if let Some((r, s)) = self.uses(d).find(|&(r, s)| r >= self.capacity.len() || !usable(s)) {
                 return wrong(format!(
-                    "demand {d} uses share {s} of resource {r}: resources end at {}, shares are at least 0",
+                    "demand {d} uses a share of {s} of resource {r}: indices must be below {}, shares finite and at \
+                     least 0",
                     self.capacity.len()
                 ));
             }
             if limit.is_infinite() && weight > 0.0 && self.uses(d).all(|(_, s)| s == 0.0) {
-                return wrong(format!("demand {d} has no limit and uses no resource"));
+                return wrong(format!(
+                    "demand {d} has neither a limit nor a resource: its rate is unbounded"
+                ));
             }
         }
         Ok(())
     }
 }
 
-/// The demands of each resource: the transpose of the uses.
+/// Demands of each resource: the transpose of the uses, in compressed rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     rows: Vec<u32>,
@@ -153,7 +164,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// By resource, in the order of the demands.
+    /// Transposes the uses; the demands of a resource keep their order.
     pub(crate) fn new(p: &Problem) -> Self {
         let mut rows = vec![0u32; p.capacity.len() + 1];
         for &r in &p.resource {
@@ -175,7 +186,7 @@ impl Members {
         Members { rows, demand, share }
     }
 
-    /// Demands of a resource, and the share of each.
+    /// Indices of the demands of a resource, and the share of each.
     #[inline]
     pub(crate) fn of(&self, resource: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let row = self.rows[resource] as usize..self.rows[resource + 1] as usize;

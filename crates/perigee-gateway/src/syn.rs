@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! SYN packets: their addresses, and answers to SYNs if the connection fails.
+//! Parser for TCP SYN packets, and the resets that answer them if the server rejects a connection.
 
 use crate::system;
 use std::io;
@@ -7,26 +7,29 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const TCP: u8 = 6;
 const RST_AND_ACK: u8 = 0x14;
+/// Bytes of a TCP header without options.
 const TCP_HEADER: usize = 20;
+/// Option kind of MPTCP (RFC 8684).
 const MPTCP: u8 = 30;
 
-/// A SYN.
+/// Fields of a SYN that the gateway uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Syn {
-    /// The client.
+    /// Address of the client.
     pub from: SocketAddr,
-    /// The server.
+    /// Address of the server.
     pub to: SocketAddr,
-    /// DSCP and ECN of the network header.
+    /// DSCP and ECN field: IPv4 TOS or IPv6 traffic class.
     pub traffic_class: u8,
     /// Sequence number of the SYN.
     pub sequence: u32,
-    /// Whether it joins an MPTCP connection that may run elsewhere.
+    /// Whether it adds a subflow to an MPTCP connection (MP_JOIN), which may not cross this gateway.
     pub joins: bool,
 }
 
 impl Syn {
-    /// Parses a packet from its network header on; `None` if it is not a TCP packet.
+    /// Parses a packet that starts with its IP header; `None` if it is not TCP or is truncated. The
+    /// SYN flag is not checked: the caller's filter passes only SYNs.
     #[must_use]
     pub fn read(packet: &[u8]) -> Option<Syn> {
         let (from, to, traffic_class, tcp) = match packet.first()? >> 4 {
@@ -47,7 +50,7 @@ impl Syn {
         })
     }
 
-    /// The reset that the server would send.
+    /// IP packet with the reset (RST, ACK) by which the server would reject the SYN.
     #[must_use]
     pub fn reset(&self) -> Vec<u8> {
         let mut tcp = [0; TCP_HEADER];
@@ -80,16 +83,17 @@ impl Syn {
     }
 }
 
-/// Answers a SYN with a reset, on behalf of a server that rejected the connection.
+/// Sends a reset to the client in the name of the server, which has rejected the connection.
 ///
 /// # Errors
-/// EPERM without CAP_NET_RAW, and errors of `sendto`.
+/// EPERM without CAP_NET_RAW, otherwise those of `sendto`.
 pub fn refuse(syn: &Syn) -> io::Result<()> {
     let socket = system::raw_socket(syn.from.is_ipv6())?;
-    // Raw IPv6 sockets reject a port.
+    // Raw IPv6 sockets reject addresses with a port.
     system::send_packet(&socket, &syn.reset(), SocketAddr::new(syn.from.ip(), 0))
 }
 
+/// Source, destination, traffic class, and the packet from its TCP header on.
 type Parts<'a> = (IpAddr, IpAddr, u8, &'a [u8]);
 
 fn read_v4(packet: &[u8]) -> Option<Parts<'_>> {
@@ -108,7 +112,7 @@ fn read_v6(packet: &[u8]) -> Option<Parts<'_>> {
         Some(IpAddr::V6(Ipv6Addr::from(bytes)))
     };
     let (mut next, mut at) = (*packet.get(6)?, 40);
-    // Hop-by-hop options, routing, destination options.
+    // Extension headers: hop-by-hop options, routing, destination options.
     while matches!(next, 0 | 43 | 60) {
         next = *packet.get(at)?;
         at += (usize::from(*packet.get(at + 1)?) + 1) * 8;
@@ -145,7 +149,7 @@ fn v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The checksum of RFC 1071 over parts of even length.
+/// Internet checksum (RFC 1071) over the concatenated parts, all but the last of even length.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let mut sum: u32 = words.map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0))).sum();
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn no_packet_makes_the_reader_panic() {
+    fn damaged_packets_do_not_panic() {
         let packet = v4_syn(&[2, 4, 5, 0xb4, 30, 12, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         for length in 0..packet.len() {
             for value in [0, 1, 15, 0x60, 255] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Training in rounds: some complete episodes, then the corresponding number of updates. The state
-//! between two rounds is complete, so that a training resumed from a checkpoint continues exactly
-//! as if it had not been interrupted.
+//! Training loop. Each round runs a number of complete episodes in parallel, and then the updates
+//! that are due for their transitions. A checkpoint between two rounds holds the complete state: a
+//! resumed training gives the same results as an uninterrupted one.
 
 use crate::draw::Draws;
 use crate::env::{Env, GLOBALS};
@@ -20,27 +20,27 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// First episode of evaluations, beyond those of any training.
+/// Index of the first evaluation episode, above those of all training episodes.
 const EVALUATION: u64 = 1 << 48;
-/// First bytes of a checkpoint.
+/// Magic number at the start of a checkpoint.
 const MAGIC: &[u8; 8] = b"perilrn2";
-/// Length of the SHA-256 hash of the remaining file.
+/// Length of the SHA-256 digest of the rest of the file.
 const CHECK_BYTES: usize = 32;
 
-/// Quality of a policy in the evaluation's episodes, over their second halves.
+/// Performance of a policy: means over the second halves of the evaluation episodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Number of transitions before the evaluation.
     pub transitions: u64,
     /// Number of updates before the evaluation.
     pub updates: u64,
-    /// Mean reward.
+    /// Mean reward per step of a flow.
     pub reward: f64,
-    /// Payload delivered relative to the capacity.
+    /// Ratio of the goodput of all flows to the capacity.
     pub utilisation: f64,
-    /// RTT relative to the base RTT.
+    /// Ratio of the RTT to the base RTT.
     pub inflation: f64,
-    /// Jain's index of the throughputs.
+    /// Jain's index of the flows' goodputs.
     pub fairness: f64,
     /// Number of rows of the recipe's table that pass; `None` without a table, or if too many fail
     /// for the policy to be the best.
@@ -69,7 +69,7 @@ impl Algorithm {
         }
     }
 
-    /// The behaviour policy, which may differ from the one that is kept.
+    /// The policy that collects experience; with TD3 it may differ from the one that is stored.
     fn behaviour(&self) -> String {
         match self {
             Algorithm::Td3(l) => l.actor(),
@@ -108,14 +108,14 @@ struct State {
     seed: u64,
     round: u64,
     transitions: u64,
-    /// Updates due for past transitions.
+    /// Number of updates due for past transitions, with fractions.
     owed: f64,
     learner: Algorithm,
     scores: Vec<Score>,
     best: Option<Best>,
 }
 
-/// A training.
+/// A training: recipe, state and replay buffer.
 pub struct Training {
     state: State,
     recipe: Recipe,
@@ -132,7 +132,7 @@ pub struct Round {
     pub round: u64,
     /// Number of transitions so far.
     pub transitions: u64,
-    /// Total number of transitions.
+    /// Number of transitions at which the training ends.
     pub of: u64,
     /// Number of updates so far.
     pub updates: u64,
@@ -143,7 +143,7 @@ pub struct Round {
 }
 
 impl Training {
-    /// A new training.
+    /// Starts a training. `text`: the recipe; `folder`: base of its relative paths.
     ///
     /// # Errors
     /// If the recipe is invalid.
@@ -171,7 +171,7 @@ impl Training {
     pub fn resume(text: &str, folder: &Path, seed: u64, checkpoint: &Path) -> Result<Self, LearnError> {
         let named = |why: String| LearnError::Input(format!("{}: {why}", checkpoint.display()));
         let bytes = std::fs::read(checkpoint).map_err(|e| named(e.to_string()))?;
-        let damaged = || named("damaged, or no checkpoint of a training; remove it to begin anew".into());
+        let damaged = || named("not a checkpoint, or damaged; remove it to start from scratch".into());
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
         let (check, rest) = rest.split_at_checked(CHECK_BYTES).ok_or_else(damaged)?;
         if Sha256::digest(rest).as_slice() != check {
@@ -182,7 +182,7 @@ impl Training {
         let (json, replay) = rest.split_at_checked(length as usize).ok_or_else(damaged)?;
         let state: State = serde_json::from_slice(json).map_err(|_| damaged())?;
         if state.recipe != text || state.seed != seed {
-            return Err(named("belongs to another recipe or seed; choose another folder".into()));
+            return Err(named("checkpoint of another recipe or seed; choose another folder".into()));
         }
         let recipe = Recipe::parse(text, folder)?;
         let ground = recipe.ground(folder, seed);
@@ -190,12 +190,13 @@ impl Training {
         Ok(Training { state, recipe, ground, replay, tables: true })
     }
 
-    /// Selects the best policy by reward from now on, which needs no extra runs.
+    /// From now on, selects the best policy by its reward instead of the recipe's table, which would
+    /// need additional runs.
     pub fn without_tables(&mut self) {
         self.tables = false;
     }
 
-    /// Writes a checkpoint; if the process is killed, the previous one remains.
+    /// Writes a checkpoint atomically: if the process is killed, the previous one remains.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -218,12 +219,12 @@ impl Training {
         &self.state.scores
     }
 
-    /// The best policy in any evaluation, or the current one without evaluations.
+    /// Text of the best policy of all evaluations; without evaluations, of the current policy.
     pub fn best(&self) -> String {
         self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.text.clone())
     }
 
-    /// The current policy.
+    /// Text of the current policy.
     pub fn policy(&self) -> String {
         let s = &self.state;
         self.state.learner.policy(&format!(
@@ -247,27 +248,26 @@ impl Training {
         let explore = self.exploration();
         let done = self.state.transitions as f64 / self.recipe.train.transitions as f64;
         let ground = Ground { worlds: self.recipe.world_at(done).clone(), ..self.ground.clone() };
-        let lived: Vec<_> = indices
+        let episodes: Vec<_> = indices
             .into_par_iter()
-            .map(|index| live(&ground, index, &policy, Some(&explore)))
+            .map(|index| run_episode(&ground, index, &policy, Some(&explore)))
             .collect::<Result<_, LearnError>>()?;
         let (mut sum, mut count) = (0.0, 0u64);
         let off_policy = matches!(self.state.learner, Algorithm::Td3(_));
-        for stream in lived.iter().flat_map(|l| &l.streams) {
+        for stream in episodes.iter().flat_map(|e| &e.streams) {
             if off_policy {
                 self.replay.push(stream);
             }
-            let worth = stream.len().saturating_sub(1);
-            count += worth as u64;
-            sum += stream[..worth].iter().map(|f| f64::from(f.reward)).sum::<f64>();
+            // The last frame of a stream has no reward yet.
+            let transitions = stream.len().saturating_sub(1);
+            count += transitions as u64;
+            sum += stream[..transitions].iter().map(|f| f64::from(f.reward)).sum::<f64>();
         }
         self.state.transitions += count;
         self.state.round += 1;
-        self.learn(count, &lived);
+        self.learn(count, &episodes);
         if !self.state.learner.is_finite() {
-            return Err(LearnError::Run(
-                "the weights are no numbers any more: choose smaller step sizes".into(),
-            ));
+            return Err(LearnError::Run("weights diverged (NaN); reduce the learning rates".into()));
         }
         let last = self.over();
         let score = (last || self.state.round % self.recipe.train.evaluate == 0)
@@ -283,20 +283,21 @@ impl Training {
         })
     }
 
-    fn learn(&mut self, transitions: u64, lived: &[Lived]) {
-        let left = (1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64) as f32;
+    /// Runs the updates that are due after `transitions` more transitions.
+    fn learn(&mut self, transitions: u64, episodes: &[Episode]) {
+        let remaining = (1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64) as f32;
         match &mut self.state.learner {
             Algorithm::Td3(learner) => {
                 self.state.owed += transitions as f64 * self.recipe.td3.updates;
                 while self.state.owed >= 1.0 {
                     self.state.owed -= 1.0;
-                    learner.update(&self.replay, left);
+                    learner.update(&self.replay, remaining);
                 }
             }
             Algorithm::Ppo(learner) => {
                 let streams: Vec<&[Frame]> =
-                    lived.iter().flat_map(|l| &l.streams).map(Vec::as_slice).collect();
-                learner.learn(&streams, left);
+                    episodes.iter().flat_map(|e| &e.streams).map(Vec::as_slice).collect();
+                learner.learn(&streams, remaining);
             }
         }
     }
@@ -321,20 +322,20 @@ impl Training {
         let text = self.policy();
         let policy = Policy::parse(&text).map_err(|e| LearnError::Run(e.to_string()))?;
         let n = self.recipe.train.evaluation_episodes;
-        // The same episodes for all seeds.
+        // Evaluation episodes are the same for all seeds of the training.
         let ground = Ground { seed: 1, ..self.ground.clone() };
-        let lived: Vec<_> = (EVALUATION..EVALUATION + n)
+        let episodes: Vec<_> = (EVALUATION..EVALUATION + n)
             .into_par_iter()
-            .map(|index| live(&ground, index, &policy, None))
+            .map(|index| run_episode(&ground, index, &policy, None))
             .collect::<Result<_, LearnError>>()?;
-        let mean = |f: &dyn Fn(&Lived) -> f64| lived.iter().map(f).sum::<f64>() / n as f64;
+        let mean = |f: &dyn Fn(&Episode) -> f64| episodes.iter().map(f).sum::<f64>() / n as f64;
         let score = Score {
             transitions: self.state.transitions,
             updates: self.state.learner.updates(),
-            reward: mean(&|l| l.reward),
-            utilisation: mean(&|l| l.utilisation),
-            inflation: mean(&|l| l.inflation),
-            fairness: mean(&|l| l.fairness),
+            reward: mean(&|e| e.reward),
+            utilisation: mean(&|e| e.utilisation),
+            inflation: mean(&|e| e.inflation),
+            fairness: mean(&|e| e.fairness),
             passed: self.passed(&text)?,
         };
         self.state.scores.push(score);
@@ -346,8 +347,8 @@ impl Training {
         Ok(score)
     }
 
-    /// Number of rows of the recipe's table that a policy passes; `None` if more fail than with the
-    /// best policy so far.
+    /// Number of rows of the recipe's table that a policy passes; `None` without a table, or if more
+    /// fail than with the best policy so far (at first: more than half).
     fn passed(&self, policy: &str) -> Result<Option<usize>, LearnError> {
         let kind = self.recipe.train.table.as_deref().and_then(RowSet::named);
         let Some(kind) = kind.filter(|_| self.tables) else { return Ok(None) };
@@ -357,20 +358,22 @@ impl Training {
     }
 }
 
-/// Exploration in an episode.
+/// Exploration in an episode: random actions, and noise on those of the policy.
 struct Exploration {
+    /// Number of steps for which a draw applies.
     hold: u64,
+    /// Probability of a uniformly random action.
     random: f64,
+    /// Standard deviation of the noise on the policy's action.
     noise: f64,
-    /// Whether actions passed to the learner are clipped to -1..1.
+    /// Whether actions are clipped to -1..1.
     bounded: bool,
 }
 
-/// Result of an episode.
-struct Lived {
-    /// Streams by flow.
+/// Result of an episode. All but the streams are means over its second half.
+struct Episode {
+    /// Frames of each flow that made at least two decisions.
     streams: Vec<Vec<Frame>>,
-    /// Mean over the second half.
     reward: f64,
     utilisation: f64,
     inflation: f64,
@@ -387,13 +390,13 @@ struct Sums {
     inflation: f64,
 }
 
-/// Runs one episode under a policy.
-fn live(
+/// Runs one episode under a policy, with exploration if given.
+fn run_episode(
     ground: &Ground,
     index: u64,
     policy: &Policy,
     explore: Option<&Exploration>,
-) -> Result<Lived, LearnError> {
+) -> Result<Episode, LearnError> {
     let episode = ground.worlds.episode(&ground.folder, ground.seed, index)?;
     let half = episode.scenario.run.duration / 2;
     let mut env = Env::new(&episode, &ground.rules)?;
@@ -401,9 +404,9 @@ fn live(
     let mut scratch = policy.scratch();
     let agents = env.agents();
     let mut streams: Vec<Vec<Frame>> = vec![Vec::new(); agents];
-    // By flow: number of steps until the next draw, and the drawn decision or the noise on the
-    // policy's decision.
-    let mut tries = vec![(0u64, None::<f64>, 0.0); agents];
+    // By flow: number of steps until the next draw, the random action if one was drawn, and the noise
+    // on the policy's action.
+    let mut drawn = vec![(0u64, None::<f64>, 0.0); agents];
     let mut decisions = vec![Decision::Step(0.0); agents];
     let mut goodputs = vec![0.0; agents];
     let mut sums = Sums::default();
@@ -422,7 +425,7 @@ fn live(
             }
             let mut action = f64::from(policy.evaluate(view.history.as_flattened(), &mut scratch));
             if let Some(explore) = explore {
-                action = explore.apply(action, &mut tries[i], &mut draws);
+                action = explore.apply(action, &mut drawn[i], &mut draws);
             }
             streams[i].push(Frame {
                 features: view.history[HISTORY - 1],
@@ -448,7 +451,7 @@ fn live(
     streams.retain(|s| s.len() > 1);
     let (sum, square) = goodputs.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     let flow_steps = sums.flow_steps.max(1.0);
-    Ok(Lived {
+    Ok(Episode {
         streams,
         reward: sums.reward / flow_steps,
         utilisation: sums.used / sums.steps.max(1.0),
@@ -458,13 +461,14 @@ fn live(
 }
 
 impl Exploration {
-    fn apply(&self, action: f64, tried: &mut (u64, Option<f64>, f64), draws: &mut Draws) -> f64 {
-        if tried.0 == 0 {
+    /// Action to take in place of the policy's; `drawn` is the state of the flow.
+    fn apply(&self, action: f64, drawn: &mut (u64, Option<f64>, f64), draws: &mut Draws) -> f64 {
+        if drawn.0 == 0 {
             let random = draws.chance(self.random).then(|| draws.uniform(-1.0, 1.0));
-            *tried = (self.hold, random, draws.normal() * self.noise);
+            *drawn = (self.hold, random, draws.normal() * self.noise);
         }
-        tried.0 -= 1;
-        let action = tried.1.unwrap_or(action + tried.2);
+        drawn.0 -= 1;
+        let action = drawn.1.unwrap_or(action + drawn.2);
         if self.bounded {
             action.clamp(-1.0, 1.0)
         } else {
@@ -505,7 +509,7 @@ evaluation_episodes = 2
     }
 
     #[test]
-    fn a_training_goes_on_after_its_checkpoint_as_it_would_have() {
+    fn a_resumed_training_equals_an_uninterrupted_one() {
         let folder = std::env::temp_dir().join(format!("perigee-learn-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("checkpoint");
@@ -533,7 +537,7 @@ evaluation_episodes = 2
     }
 
     #[test]
-    fn a_training_by_ppo_in_stages_goes_on_after_its_checkpoint_too() {
+    fn a_resumed_training_by_ppo_in_stages_equals_an_uninterrupted_one() {
         let folder = std::env::temp_dir().join(format!("perigee-learn-ppo-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let stage = "\n[ppo]\nactor = [8]\ncritic = [8]\nbatch = 64\n[[stage]]\nuntil = 0.3\n[stage.world]\n\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Backends in the form used by Python: `{"backend": NAME, OPTION: VALUE, ...}`.
+//! Backends as dictionaries of Python: `{"backend": NAME, OPTION: VALUE, ...}`.
 
 use crate::runs::failed;
 use perigee_run::backend::BackendError;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Key of the name; all other keys are options.
+/// Key of the backend's name; all other keys are its options.
 const NAME: &str = "backend";
 
 #[derive(FromPyObject)]
@@ -20,16 +20,17 @@ enum Value {
     List(Vec<String>),
 }
 
-/// Backend given by a dictionary; `None` = the simulator.
+/// The backend that a dictionary selects; `None` = the simulator.
 ///
 /// # Errors
-/// RunError for names that are not registered; ValueError and TypeError for dictionaries of another
-/// form.
+/// RunError if no backend has this name; ValueError without a name; TypeError if the name is not a
+/// string, or an option is neither a bool, an integer, a path nor a list of strings.
 pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
     let Some(given) = given else { return Ok(Choice::default()) };
     let name = given.get_item(NAME)?;
-    let name: String =
-        name.ok_or_else(|| PyValueError::new_err("a backend has a name under \"backend\""))?.extract()?;
+    let name: String = name
+        .ok_or_else(|| PyValueError::new_err("missing key \"backend\": the name of a backend"))?
+        .extract()?;
     let mut options = Options::default();
     for (key, value) in given {
         let key: String = key.extract()?;
@@ -46,7 +47,7 @@ pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
     Registry::default().choose(&name, options).map_err(unusable)
 }
 
-/// The error in the form of a Python exception.
+/// Converts the error of a backend to a Python exception.
 pub(crate) fn unusable(e: BackendError) -> PyErr {
     failed(e.into())
 }

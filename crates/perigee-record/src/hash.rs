@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Hash of a table's content. Equal content gives equal hashes on every machine, with every version
-//! of the file format, and regardless of how the rows were split into batches.
+//! Hashes of the contents of tables. Equal contents have equal hashes on every machine, with every
+//! version of the file format, and however the rows are split into batches.
 //!
 //! Format 2, [`TableHasher`]: each column has two SHA-256 states. One receives the values that are
 //! present, little endian, words preceded by their length; the other receives the gaps, each as the
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Hashes a table with rows that come in batches.
+/// Hash (format 2) of a table that is passed in batches of rows.
 #[derive(Clone, Default)]
 pub struct TableHasher {
     rows: u64,
@@ -26,12 +26,12 @@ pub struct TableHasher {
 }
 
 impl TableHasher {
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Appends rows. Columns that are missing here, or have another type than before, have a gap.
+    /// Appends rows. A column that is missing in them, or has another type than before, gets a gap.
     pub fn update(&mut self, rows: &Table) {
         let more = rows.rows() as u64;
         for column in &rows.columns {
@@ -51,7 +51,7 @@ impl TableHasher {
         }
     }
 
-    /// The hash of all rows, in hexadecimal digits.
+    /// The hash of all rows, as 64 hexadecimal digits.
     pub fn finish(self) -> String {
         let mut h = Sha256::new();
         h.update(b"perigee table 2");
@@ -62,7 +62,7 @@ impl TableHasher {
             text(&mut h, column.kind);
             h.update(column.gaps.to_le_bytes());
             h.update(column.values.finalize());
-            h.update(column.places.finalize());
+            h.update(column.gap_bounds.finalize());
         }
         hexadecimal(h)
     }
@@ -72,17 +72,17 @@ impl TableHasher {
 struct ColumnHasher {
     kind: &'static str,
     rows: u64,
-    /// Rows without a value.
+    /// Number of rows without a value.
     gaps: u64,
-    /// First row of the gap in progress.
+    /// First row of the current gap.
     gap: Option<u64>,
     values: Sha256,
-    places: Sha256,
+    gap_bounds: Sha256,
 }
 
 impl ColumnHasher {
     fn new(kind: &'static str) -> Self {
-        ColumnHasher { kind, rows: 0, gaps: 0, gap: None, values: Sha256::new(), places: Sha256::new() }
+        ColumnHasher { kind, rows: 0, gaps: 0, gap: None, values: Sha256::new(), gap_bounds: Sha256::new() }
     }
 
     fn update(&mut self, column: &Column, bytes: &mut Vec<u8>) {
@@ -100,7 +100,7 @@ impl ColumnHasher {
         }
     }
 
-    /// Rows that have a value.
+    /// Appends rows with values.
     fn take(&mut self, values: &Values, rows: Range<usize>, bytes: &mut Vec<u8>) {
         if rows.is_empty() {
             return;
@@ -122,7 +122,7 @@ impl ColumnHasher {
         self.values.update(bytes.as_slice());
     }
 
-    /// Rows without a value.
+    /// Appends rows without values.
     fn skip(&mut self, rows: u64) {
         if rows > 0 {
             self.gap.get_or_insert(self.rows);
@@ -132,18 +132,18 @@ impl ColumnHasher {
     }
 
     fn close_gap(&mut self) {
-        if let Some(begin) = self.gap.take() {
-            self.places.update(begin.to_le_bytes());
-            self.places.update(self.rows.to_le_bytes());
+        if let Some(first) = self.gap.take() {
+            self.gap_bounds.update(first.to_le_bytes());
+            self.gap_bounds.update(self.rows.to_le_bytes());
         }
     }
 }
 
-/// The hash of a table in records of format 1: over names, types, values (little endian) and gaps,
-/// in column order.
+/// Hash of a table as in records of format 1: over names, types, values (little endian) and gaps, in
+/// the order of the columns.
 ///
 /// Format 1 stored a missing value as NaN in scheme-specific columns and as 0 in a few others; a
-/// table of format 2 gets the hash that it would have had in format 1.
+/// table of format 2 gets the hash that it would have in format 1.
 pub fn format_1(table: &Table) -> String {
     let mut h = Sha256::new();
     for c in &table.columns {
@@ -161,10 +161,10 @@ pub fn format_1(table: &Table) -> String {
     hexadecimal(h)
 }
 
-/// Columns in which format 1 has 0 where there is no value.
+/// Columns in which format 1 stores 0 for a missing value.
 const ZERO_IN_FORMAT_1: [&str; 3] = ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"];
 
-/// Placeholder of format 1 for missing values in a column, if it stores no validity mask for it.
+/// Placeholder of format 1 for missing values in a column; `None` = it has a validity mask.
 fn gap_of_format_1(column: &Column) -> Option<f64> {
     match column.values {
         Values::F64(_) if column.name.starts_with("cc_") => Some(f64::NAN),
@@ -199,7 +199,7 @@ fn values_of_format_1(h: &mut Sha256, values: &Values, has: impl Fn(usize) -> bo
     }
 }
 
-/// Maps all NaNs to one bit pattern, as theirs differ between processors.
+/// Bits of a value, with one pattern for all NaNs, since processors produce different ones.
 fn bits(x: f64) -> u64 {
     if x.is_nan() {
         f64::NAN.to_bits() & (u64::MAX >> 1)
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_gap_does_not_matter_but_the_gap_does() {
+    fn gaps_are_hashed_without_the_values_in_them() {
         let gap = Some(vec![true, false]);
         let a = table(Values::F64(vec![1.0, 7.0]), gap.clone());
         assert_eq!(both(&a), both(&table(Values::F64(vec![1.0, 9.0]), gap)));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_apart_where_they_end() {
+    fn the_boundaries_between_words_are_hashed() {
         differ(
             &table(Values::Words(words(&["ab", "c"])), None),
             &table(Values::Words(words(&["a", "bc"])), None),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_comes_late_or_is_left_out_has_gaps() {
+    fn a_column_that_is_missing_in_a_batch_has_gaps() {
         let t = |columns| Table { name: "t", columns };
         let (a, x) = (|v| column("a", Values::U64(v), None), |v, g| column("x", Values::F64(v), g));
         let gaps = Some(vec![false, false, true, false]);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_format_1_had_in_place_of_gaps_has_the_hash_that_it_had() {
+    fn placeholders_of_format_1_and_gaps_of_format_2_have_equal_hashes_of_format_1() {
         let gap = || Some(vec![true, false]);
         let old = [
             column("cwnd_bytes", Values::U64(vec![5, 0]), None),

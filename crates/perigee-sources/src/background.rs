@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Background traffic of ports as a fluid, added to any source of chunks as changes of the timeline.
+//! Fluid background traffic of ports, added to the chunks of any source as changes of the timeline.
 
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Bytes of a packet of elastic flows.
+/// IP bytes of a packet of elastic flows.
 const PACKET: u32 = 1500;
 
-/// Ports of an entry.
+/// Selection of ports by an entry.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ports {
-    /// By name; `*` stands for any text.
+    /// By name; `*` matches any text.
     Named(Vec<String>),
-    /// By number in the header.
+    /// By index in the header.
     Numbered(BTreeSet<u32>),
 }
 
@@ -23,14 +23,14 @@ pub enum Ports {
 pub enum Amount {
     /// A rate.
     Rate(BitRate),
-    /// A share of the rate that the port has when it appears.
+    /// A fraction of the rate that the port has when it appears.
     Load(f64),
 }
 
-/// Traffic from an instant on.
+/// Traffic from an instant until the next step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Step {
-    /// Start.
+    /// Start of the step.
     pub at: Nanos,
     /// Inelastic traffic.
     pub amount: Amount,
@@ -38,23 +38,23 @@ pub struct Step {
     pub flows: u32,
 }
 
-/// Amounts over time, and the port that they are for, if the file names any.
+/// Name of the port, if the file has a column for it, and the steps in order of time.
 pub type StepsOf = (Option<String>, Vec<Step>);
 
 /// Background traffic of some ports.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// Its ports; each has all of this traffic.
+    /// Ports; each of them carries the full amount.
     pub on: Ports,
-    /// Bytes in which inelastic traffic arrives at once.
+    /// Bytes of inelastic traffic that arrive at once.
     pub burst: u32,
-    /// RTT of elastic flows without the queue of the port.
+    /// RTT of elastic flows, without the queueing delay of the port.
     pub rtt: Nanos,
-    /// Rate that an elastic flow does not exceed.
+    /// Maximum rate of an elastic flow; `None` = unlimited.
     pub most: Option<BitRate>,
-    /// RTTs in which an elastic flow recovers from a loss.
+    /// Number of RTTs in which an elastic flow recovers from a loss; `None` = as Cubic does.
     pub recovery: Option<f64>,
-    /// Amounts, in order of time.
+    /// Traffic, in order of time.
     pub steps: Vec<Step>,
 }
 
@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-/// Whether a name is that of a pattern, in which `*` stands for any text.
+/// Whether a name matches a pattern, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
     let Some(rest) = name.strip_prefix(before) else { return false };
@@ -83,20 +83,20 @@ pub struct Loaded<S> {
     inner: S,
     check: fn(&Port) -> Result<(), String>,
     entries: Vec<Entry>,
-    /// Number of ports so far.
+    /// Number of ports that have appeared.
     ports: u32,
-    /// Entries, and rate at its start, of each port with background.
+    /// Indices of the entries, and initial rate, of each port with background traffic.
     of_port: BTreeMap<PortId, (Vec<usize>, BitRate)>,
-    /// Ports that have no traffic yet.
+    /// Ports that appeared with the current chunk.
     new: Vec<PortId>,
 }
 
 impl<S: ChunkSource> Loaded<S> {
-    /// Adds the entries to the chunks that follow a header. `check` rejects ports that cannot have
-    /// background traffic, with a reason.
+    /// Adds the traffic of the entries to the chunks that follow a header. `check` rejects ports that
+    /// cannot have background traffic, with a reason.
     ///
     /// # Errors
-    /// A port with background that is rejected, or that has elastic flows of two entries.
+    /// If `check` rejects a selected port, or a port has elastic flows of two entries.
     pub fn new(
         inner: S,
         header: &Header,
@@ -105,37 +105,37 @@ impl<S: ChunkSource> Loaded<S> {
     ) -> Result<Self, String> {
         let mut loaded =
             Loaded { inner, check, entries, ports: 0, of_port: BTreeMap::new(), new: Vec::new() };
-        loaded.meet(&header.ports)?;
+        loaded.add_ports(&header.ports)?;
         Ok(loaded)
     }
 
-    /// Entries without a port so far.
+    /// Indices of the entries that have matched no port so far.
     pub fn unused(&self) -> Vec<usize> {
         let used: BTreeSet<usize> = self.of_port.values().flat_map(|(e, _)| e.iter().copied()).collect();
         (0..self.entries.len()).filter(|i| !used.contains(i)).collect()
     }
 
-    fn meet(&mut self, ports: &[Port]) -> Result<(), String> {
+    fn add_ports(&mut self, ports: &[Port]) -> Result<(), String> {
         for port in ports {
             let (number, id) = (self.ports, PortId(self.ports));
             self.ports += 1;
-            let own: Vec<usize> =
+            let entries: Vec<usize> =
                 (0..self.entries.len()).filter(|&i| self.entries[i].is_on(number, &port.name)).collect();
-            if own.is_empty() {
+            if entries.is_empty() {
                 continue;
             }
             (self.check)(port)?;
             let elastic = |i: &&usize| self.entries[**i].steps.iter().any(|s| s.flows > 0);
-            if own.iter().filter(elastic).count() > 1 {
-                return Err(format!("two entries of background have elastic flows at port {:?}", port.name));
+            if entries.iter().filter(elastic).count() > 1 {
+                return Err(format!("port {:?} has elastic flows (key flows) of two [[background]] entries; only one is possible", port.name));
             }
-            self.of_port.insert(id, (own, port.spec.rate));
+            self.of_port.insert(id, (entries, port.spec.rate));
             self.new.push(id);
         }
         Ok(())
     }
 
-    /// Traffic of a port at an instant.
+    /// Total traffic of a port with these entries at an instant; `rate` is the port's initial rate.
     fn traffic(&self, own: &[usize], rate: BitRate, t: Nanos) -> Background {
         let (mut inelastic, mut bursts, mut elastic) = (0.0, 0.0, None);
         for entry in own.iter().map(|&i| &self.entries[i]) {
@@ -150,13 +150,13 @@ impl<S: ChunkSource> Loaded<S> {
                 elastic = Some((entry, step.flows));
             }
         }
-        let left = (rate.0 as f64 - inelastic).max(0.0);
+        let spare = (rate.0 as f64 - inelastic).max(0.0);
         let elastic = elastic.map(|(entry, flows)| {
-            let wanted = entry.most.map_or(f64::INFINITY, |most| most.0 as f64 * f64::from(flows));
+            let demand = entry.most.map_or(f64::INFINITY, |most| most.0 as f64 * f64::from(flows));
             Elastic {
                 flows,
                 rtt: entry.rtt,
-                start: BitRate(left.min(wanted) as u64),
+                start: BitRate(spare.min(demand) as u64),
                 most: entry.most,
                 recovery: entry.recovery,
                 packet: PACKET,
@@ -166,15 +166,15 @@ impl<S: ChunkSource> Loaded<S> {
         Background { inelastic: BitRate(inelastic as u64), burst, elastic }
     }
 
-    /// Changes within a chunk.
+    /// Changes of background traffic within a chunk.
     fn changes(&mut self, start: Nanos, end: Nanos) -> Vec<Timed> {
         let new: BTreeSet<PortId> = std::mem::take(&mut self.new).into_iter().collect();
         let mut out = Vec::new();
         for (port, (own, rate)) in &self.of_port {
             let steps = own.iter().flat_map(|&i| &self.entries[i].steps).map(|s| s.at);
             let mut times: BTreeSet<Nanos> = steps.filter(|t| (start..end).contains(t)).collect();
-            let begins = |i: &usize| self.entries[*i].step_at(start).is_some();
-            if new.contains(port) && own.iter().any(begins) {
+            let is_active = |i: &usize| self.entries[*i].step_at(start).is_some();
+            if new.contains(port) && own.iter().any(is_active) {
                 times.insert(start);
             }
             for at in times {
@@ -189,24 +189,24 @@ impl<S: ChunkSource> Loaded<S> {
 impl<S: ChunkSource> ChunkSource for Loaded<S> {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
         let Some(chunk) = self.inner.next_chunk()? else { return Ok(None) };
-        self.meet(&chunk.ports)?;
+        self.add_ports(&chunk.ports)?;
         let more = self.changes(chunk.start, chunk.end);
         if more.is_empty() {
             return Ok(Some(chunk));
         }
         let mut chunk = Arc::unwrap_or_clone(chunk);
         chunk.changes.extend(more);
-        // Stable: at one instant, the changes of the source come first.
+        // The sort is stable: changes of the source precede simultaneous ones added here.
         chunk.changes.sort_by_key(|c| c.at);
         Ok(Some(Arc::new(chunk)))
     }
 }
 
-/// Reads amounts over time: CSV with columns `t_s`, `rate_mbps` and optionally `flows`, in order of
-/// time; or the same of many ports, with the column `port` before them.
+/// Parses background traffic over time: CSV with the columns `t_s` (s), `rate_mbps` (Mbit/s) and
+/// optionally `flows`, in order of time. With `port` as the first column, that of several ports.
 ///
 /// # Errors
-/// An invalid line, with its number.
+/// If the header is none of these, a line is invalid (with its number), or there are no rows.
 pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     let (named, columns) = match lines.next().map(|(_, head)| head.trim()) {
@@ -215,7 +215,9 @@ pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
         Some("port,t_s,rate_mbps") => (true, 2),
         Some("port,t_s,rate_mbps,flows") => (true, 3),
         _ => {
-            return Err("the header must be t_s,rate_mbps, optionally with port before and flows after".into())
+            return Err(
+                "the header must be t_s,rate_mbps, optionally with port, before and ,flows after it".into()
+            )
         }
     };
     let mut found: BTreeMap<Option<String>, Vec<Step>> = BTreeMap::new();
@@ -308,7 +310,9 @@ mod tests {
         ];
         assert_eq!(changes(two.concat()).unwrap(), [(0, 0, 10, 0), (0, 1, 1, 0), (1, 0, 15, 3)]);
         let elastic = entry("a", "t_s,rate_mbps,flows\n0,10,1\n");
-        assert!(changes([elastic.clone(), elastic].concat()).unwrap_err().contains("two entries"));
+        assert!(changes([elastic.clone(), elastic].concat())
+            .unwrap_err()
+            .contains("two [[background]] entries"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python's random number generator, with which published schedules were drawn: they are reproduced
-//! from their seeds.
+//! Python's `random.Random`, to reproduce published schedules from their seeds.
 //!
 //! The generator is Matsumoto and Nishimura's Mersenne Twister MT19937 (ACM TOMACS 8, 1998) with
 //! its seeding by array; the conversion of its output to integers and reals is that of CPython's
@@ -9,7 +8,7 @@
 const N: usize = 624;
 const M: usize = 397;
 
-/// `random.Random(seed)`.
+/// State of `random.Random`.
 #[derive(Clone, Debug)]
 pub struct PythonRandom {
     state: [u32; N],
@@ -17,7 +16,7 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Generator seeded like `random.seed(seed)` with an integer.
+    /// Generator seeded like `random.Random(seed)` with an integer.
     pub fn new(seed: u64) -> Self {
         let key = [seed as u32, (seed >> 32) as u32];
         let key = if key[1] == 0 { &key[..1] } else { &key[..] };
@@ -71,7 +70,7 @@ impl PythonRandom {
         y ^ (y >> 18)
     }
 
-    /// `random.random()`: 53 bits in 0..1.
+    /// `random.random()`: uniform in [0, 1), with 53 bits.
     pub fn random(&mut self) -> f64 {
         let (a, b) = (self.word() >> 5, self.word() >> 6);
         (f64::from(a) * 67_108_864.0 + f64::from(b)) / 9_007_199_254_740_992.0
@@ -82,8 +81,8 @@ impl PythonRandom {
         a + (b - a) * self.random()
     }
 
-    /// `random.randint(a, b)`, both included. Draws as many bits as the width has until the result
-    /// is in range.
+    /// `random.randint(a, b)`, both included. Draws as many bits as the width needs, and again until
+    /// the result is in range.
     pub fn randint(&mut self, a: u32, b: u32) -> u32 {
         let width = b - a + 1;
         let bits = 32 - width.leading_zeros();
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_draws_are_those_of_python() {
+    fn the_first_draws_equal_those_of_python() {
         let mut r = PythonRandom::new(1);
         assert_eq!(r.random(), 0.13436424411240122);
         assert_eq!(r.random(), 0.8474337369372327);

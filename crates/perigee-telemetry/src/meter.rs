@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Meter of an egress queue: mean base RTT and number of the flows that use it, and bytes
-//! transmitted.
+//! Meter of an egress queue: mean base RTT of its flows, number of flows, and bytes transmitted.
 //!
-//! Principle: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of
-//! s bytes per r, so that within any interval d
+//! Principle: packets carry the base RTT r and the window w of their flow. A flow sends w/s packets
+//! of s bytes in each r, so that within any interval d
 //!
 //! ```text
 //! A = Σ r·s/w      grows by d per flow          → A/d   = number of flows
 //! B = Σ r²·s/w     grows by d·r per flow        → B/A   = mean of r over flows, not over packets
-//! flowCnt = |{flow ids seen}|
+//! flowCnt = number of distinct flow ids
 //! ```
 //!
-//! and no per-flow state is needed for the mean. An interval lasts one mean RTT (10 ms until it is
-//! known); packets carry its results during the next one.
+//! The mean needs no per-flow state. An interval lasts one mean RTT (10 ms until it is known);
+//! packets carry its results during the next one.
 //!
 //! ```text
 //!            first packet: deadline = now + (avgRTT or 10 ms)
 //!   off ───────────────────────────────────────────────────────► running
 //!    ▲                                                             │
-//!    │  expiry with A = 0: keep everything                         │ expiry with A > 0: publish, clear, run on
+//!    │  expiry with A = 0: keep everything                         │ expiry with A > 0: publish, clear, restart
 //!    └─────────────────────────────────────────────────────────────┤◄──┐
 //!                                                                  └───┘
 //! ```
 //!
-//! The timer has no separate event: each entry point first lets it expire as often as it should
-//! have by then.
+//! The timer is evaluated lazily: each entry point first processes the expiries that are due.
 
 use crate::integer::{IntegerMeter, TABLES};
 use crate::pint::{PintPort, WirePint};
@@ -35,8 +33,8 @@ use perigee_cc::{BitRate, Nanos, TxBytesUnit};
 /// Interval until the first mean RTT is known.
 const FIRST_INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// Id that a switch mixes into the path id: a hash of its node number, so that neighbouring numbers
-/// do not cancel.
+/// Id of a switch, which is XORed into the path id: a hash of the node number, so that the ids of
+/// neighbouring nodes do not cancel.
 pub const fn switch_id(node: u32) -> u16 {
     let mut h = (node as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +42,7 @@ pub const fn switch_id(node: u32) -> u16 {
     (h >> 48) as u16
 }
 
-/// Number of bytes that a meter counts for a packet.
+/// Number of bytes that a meter counts for a packet, given its payload, IP and wire bytes.
 #[inline]
 pub const fn counted_bytes(unit: TxBytesUnit, payload: u32, ip: u32, wire: u32) -> u32 {
     match unit {
@@ -60,24 +58,26 @@ pub struct Meter {
     /// End of the current interval; `Nanos::MAX` = the timer is off.
     deadline: Nanos,
     interval: Nanos,
+    /// A in µs.
     sum_r: f64,
+    /// B in µs².
     sum_r2: f64,
+    /// Flows of the current interval.
     seen: FlowSet,
     tx_bytes: u64,
     /// Rate encoded in `bw_code`, which is cached because the rate changes rarely.
     bw: BitRate,
     bw_code: u16,
-    /// Published by the last completed interval.
+    // Results of the last completed interval.
     avg_rtt_us: u32,
     flows: u16,
     flags: u8,
     flows_by_weight: f64,
-    /// Handshakes in the current interval.
+    /// Handshake packets in the current interval: flows about to start.
     announced: u32,
-    /// Only if packets carry records of fixed size.
+    /// Present once a packet carries a record of fixed size (PINT).
     pint: Option<Box<PintPort>>,
-    /// Integer measurements, in place of the sums and the set above, if the port computes like a
-    /// switch.
+    /// Integer arithmetic in place of the sums and the set above, if the port computes like a switch.
     integer: Option<Box<IntegerMeter>>,
 }
 
@@ -109,15 +109,15 @@ impl Meter {
         Meter::default()
     }
 
-    /// A meter in its initial state; `integer`: whether it computes in integers, like a switch
+    /// A meter in its initial state; `integer`: with integer arithmetic, like a switch
     /// ([`crate::integer`]).
     pub fn of(integer: bool) -> Self {
         Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
 
-    /// Handles a data packet with a telemetry header that is about to be queued (or dropped: it
-    /// counts in either case) after `queued_bytes`. `flow`: a small dense number that identifies
-    /// the four-tuple. Returns the encoded rxQlen, which the caller stores with the packet.
+    /// Handles the arrival of a data packet with a telemetry header at a queue of `queued_bytes`. The
+    /// packet counts even if it is then dropped. `flow`: dense index of the four-tuple. Returns the
+    /// encoded queue length, which the caller stores with the packet for [`Self::on_dequeue`].
     #[inline]
     pub fn on_enqueue(&mut self, now: Nanos, stamp: &Stamp, flow: u32, queued_bytes: u64) -> u16 {
         self.advance(now);
@@ -143,8 +143,8 @@ impl Meter {
         uf16::encode(queued_bytes)
     }
 
-    /// Handles a packet without a telemetry header. It does not count, but in the authors'
-    /// simulator every packet starts the timer.
+    /// Handles the arrival of a packet without a telemetry header. It is not counted but starts the
+    /// timer, as every packet does in the authors' simulator.
     #[inline]
     pub fn on_other(&mut self, now: Nanos) {
         self.advance(now);
@@ -153,8 +153,8 @@ impl Meter {
         }
     }
 
-    /// Creates the record of a packet that has just been dequeued. `counted_bytes`: see
-    /// [`counted_bytes`].
+    /// Creates the record of a packet that has just been dequeued. `q_in`: from
+    /// [`Self::on_enqueue`]; `counted_bytes`: see [`counted_bytes`].
     #[inline]
     pub fn on_dequeue(
         &mut self,
@@ -165,7 +165,7 @@ impl Meter {
         counted_bytes: u32,
     ) -> WireHop {
         self.advance(now);
-        // In bytes, not 8-byte units, so that remainders add up over packets.
+        // Counted in bytes, so that no remainders of the 8-byte unit are lost.
         self.tx_bytes += counted_bytes as u64;
         if bw != self.bw {
             self.bw = bw;
@@ -192,8 +192,8 @@ impl Meter {
         }
     }
 
-    /// The same for a packet or an ACK of a flow with records of fixed size: counts its `ip_bytes`
-    /// and returns the port's record.
+    /// As [`Self::on_dequeue`], for a data packet or ACK of a flow with records of fixed size (PINT):
+    /// counts `ip_bytes` and returns the record. `switch`: from [`switch_id`].
     pub fn on_dequeue_pint(
         &mut self,
         now: Nanos,
@@ -208,14 +208,14 @@ impl Meter {
         self.pint.get_or_insert_default().record(bw_code, switch)
     }
 
-    /// Lets the timer expire as often as it should have by `now`. Entry points call it themselves;
-    /// observers call it before they read.
+    /// Processes the expiries that are due at `now`. Must be called before results are read; the other
+    /// entry points call it themselves.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         if self.integer.is_some() {
             return self.advance_integer(now);
         }
-        // At most twice: an interval that starts at an expiry is empty if it ends without a packet.
+        // At most two iterations: an interval without packets turns the timer off.
         while self.deadline <= now && self.deadline != Nanos::MAX {
             self.expire();
         }
@@ -260,13 +260,14 @@ impl Meter {
         Nanos::from_micros(self.avg_rtt_us as u64)
     }
 
-    /// Number of flows in the last completed interval; 1 before that.
+    /// Number of flows in the last completed interval; 1 before the first.
     pub fn flows(&self) -> u32 {
         self.flows as u32
     }
 
-    /// Windows in use in the last completed interval: the flows by their weights (A/d), which needs
-    /// no set of ids, and those that handshakes announced. Zero with integers.
+    /// Number of windows in use in the last completed interval: A/d, which counts a flow that uses a
+    /// part of its window as that part, plus the flows whose handshakes were counted. Zero with
+    /// integer arithmetic.
     pub fn flows_by_weight(&self) -> f64 {
         self.flows_by_weight
     }
@@ -277,8 +278,8 @@ impl Meter {
     }
 }
 
-/// Exact set of small numbers with an O(1) clear: a number is in the set if it was last inserted in
-/// the current epoch.
+/// Set of small integers with an O(1) clear: its elements are those last inserted in the current
+/// epoch.
 #[derive(Clone, Debug)]
 struct FlowSet {
     epoch: u32,
@@ -318,7 +319,7 @@ impl FlowSet {
         self.len = 0;
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
-            // Once in 2^32 intervals old marks could appear current.
+            // After 2^32 intervals, old marks would become valid again.
             self.inserted_in.fill(0);
             self.epoch = 1;
         }
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_rtt_is_over_flows_whatever_their_windows() {
+    fn the_mean_rtt_is_over_flows_and_independent_of_their_windows() {
         for (small, large) in [(100_000, 400_000), (400_000, 100_000), (250_000, 250_000)] {
             let meter = two_flows(small, large);
             let avg = meter.avg_rtt().as_millis_f64();
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_in_use_count_in_part_and_handshakes_announce_one_each() {
+    fn partly_used_windows_count_in_part_and_each_handshake_counts_as_one() {
         let quarter = Stamp { weighted: true, ..stamp(20, 100_000) };
         let mut meter = Meter::new();
         // One flow that fills its window, and one that uses a quarter of its own.
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_published_before_a_packet_knows_its_rtt() {
+    fn nothing_is_published_before_a_packet_carries_an_rtt() {
         let mut meter = Meter::new();
         let unknown = stamp(0, 7240);
         for ms in 0..40 {
@@ -402,13 +403,13 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_without_a_header_starts_the_timer_and_counts_for_nothing() {
+    fn a_packet_without_a_header_starts_the_timer_but_is_not_counted() {
         let mut meter = Meter::new();
         meter.on_other(Nanos::from_millis(1));
         meter.on_enqueue(Nanos::from_millis(8), &stamp(50, 7240), 3, 0);
         meter.on_other(Nanos::from_millis(9));
         meter.advance(Nanos::from_millis(10));
-        assert_eq!(meter.avg_rtt(), Nanos::ZERO, "the interval began with the first packet");
+        assert_eq!(meter.avg_rtt(), Nanos::ZERO, "the interval started with the first packet");
         meter.advance(Nanos::from_millis(11));
         assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(50), 1));
     }
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn transmitted_bytes_telescope_although_their_unit_is_8_bytes() {
+    fn differences_of_transmitted_bytes_are_exact_although_their_unit_is_8_bytes() {
         let mut meter = Meter::new();
         let bw = BitRate::from_mbit(100);
         let first = meter.on_dequeue(Nanos::ZERO, 0, 0, bw, 0);
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_carries_what_the_port_saw() {
+    fn a_record_carries_the_state_of_the_port() {
         let mut meter = Meter::new();
         let q_in = meter.on_enqueue(Nanos::ZERO, &stamp(50, 600_000), 0, 30_000);
         let at = Nanos::from_secs(20);

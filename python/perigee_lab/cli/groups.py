@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""List of the commands, and their loader.
+"""Sections of `perigee --help`, and lazy loading of the commands in them.
 
-The command NAME is `command` in the module `perigee_lab.cli.NAME` (`-` becomes `_`, and a keyword
-of Python gets a trailing one): a function with Typer's annotations, or a `typer.Typer` of
-subcommands. Its summary is the first line of its docstring or help. A function returns the exit
-code of the process; None is 0.
+The command NAME is `command` in the module `perigee_lab.cli.NAME` (`-` becomes `_`, and keywords of
+Python get a trailing `_`): a function with Typer's annotations, or a `typer.Typer` of subcommands.
+Its summary is the first line of its docstring or help. A function returns the exit code of the
+process; None is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perigee_lab.extensions import distributions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# In the order of `perigee --help`.
+# Commands by section, in the order of `perigee --help`.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Getting started": ("doctor", "init", "check", "run", "judge", "schemes", "columns", "new-cc"),
     "Results": ("report", "why", "view", "compare", "trace", "verify", "pack"),
@@ -45,20 +45,20 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Maintenance": ("validate", "bench", "schema", "trust", "completion", "help"),
 }
 
-# Former names, for one version: they work but are not listed.
+# Former names, kept for one version: they work but are not listed.
 FORMER = ("cells",)
-# Commands of separate distributions, with the package to install.
+# Commands of separate distributions, and the package to install for each.
 SEPARATE = {"study": "perigee-lab-studies"}
 
 
 def module_of(name: str) -> str:
-    """The module of a built-in command."""
+    """Name of the module of a built-in command."""
     word = name.replace("-", "_")
     return f"perigee_lab.cli.{word}_" if keyword.iskeyword(word) else f"perigee_lab.cli.{word}"
 
 
 def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
-    """The command that Typer builds from a function or an app, with plain help."""
+    """Builds a click command from a function or a Typer app, with plain help."""
     holder = typer.Typer(rich_markup_mode=None, add_completion=False)
     if isinstance(command, typer.Typer):
         holder.add_typer(command, name=name, cls=Subcommands)
@@ -71,24 +71,24 @@ class Commands(UserDict[str, Any]):
     """The built-in commands by name; modules are imported on first lookup."""
 
     def __init__(self) -> None:
-        """Enters all of `SECTIONS` and `FORMER`, without importing any."""
+        """Lists all of `SECTIONS` and `FORMER` without importing their modules."""
         names = (name for section in SECTIONS.values() for name in section if name not in SEPARATE)
         super().__init__(dict.fromkeys([*names, *FORMER]))
 
     def __getitem__(self, name: str) -> Any:
-        """Imports the command. Raises KeyError if there is none."""
+        """The command, imported on first use. Raises KeyError if there is none."""
         if self.data[name] is None:
             self.data[name] = built(name, import_module(module_of(name)).command)
         return self.data[name]
 
 
 class Grouped(typer.core.TyperGroup):
-    """The commands in sections, including those of other distributions."""
+    """Group of all commands, in sections, including those of other distributions."""
 
     context_class = PlainContext
 
     def __init__(self, **given: Any) -> None:
-        """Called by Typer; commands that are registered on the app are not in `SECTIONS`."""
+        """Called by Typer; replaces the commands registered on the app by `Commands`."""
         super().__init__(**given)
         self.commands = Commands()
 
@@ -97,7 +97,10 @@ class Grouped(typer.core.TyperGroup):
         return [*self.commands, *(name for name in distributions.commands() if name not in self.commands)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A built-in command, or one of an installed distribution, which is imported here."""
+        """The command, imported if necessary; None if there is none.
+
+        Fails with the package to install for a command of a distribution that is not installed.
+        """
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         entry = distributions.commands().get(cmd_name)
@@ -105,11 +108,11 @@ class Grouped(typer.core.TyperGroup):
             return built(cmd_name, entry.load())
         if cmd_name in SEPARATE:
             wheel = SEPARATE[cmd_name]
-            ctx.fail(f"{cmd_name!r} comes with {wheel}: pip install {wheel}, or make setup in a clone")
+            ctx.fail(f"{cmd_name!r} requires {wheel}: run `pip install {wheel}`, or `make setup` in a clone")
         return None
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs a command and ends with the exit code that it returns."""
+        """Runs a command and exits with the code that it returns."""
         ctx.exit(super().invoke(ctx) or 0)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee results`: runs of sweeps and comparisons: list, filters, joins, plots, exports."""
+"""`perigee results`: lists, filters, joins, plots and exports of the runs of sweeps."""
 
 from __future__ import annotations
 
@@ -22,45 +22,51 @@ if TYPE_CHECKING:
 
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 MOST_LINES = 60
-# Width of files and pipes, which have none.
+# Columns of a table that is written to a file or pipe.
 WIDE = 2000
 
 
 def command(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of sweeps or of perigee run.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="Folders of `perigee sweep` or `perigee run`.")
+    ],
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="COND", help="Only rows with KEY=VALUE, !=, <, <=, > or >=; repeatable."),
+        typer.Option(
+            "--where", metavar="COND", help="Only rows that match, such as KEY=VALUE (or !=, <, <=, >, >=); repeatable."
+        ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B,C", help="Columns, or all (`perigee columns`; record, key).")
+        str | None,
+        typer.Option(
+            "--columns", metavar="A,B,C", help="Columns to show, or all (see `perigee columns`; also record, key)."
+        ),
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: in descending order.")
+        str | None, typer.Option(metavar="COLUMN", help="Sort by this column; -COLUMN: in descending order.")
     ] = None,
     means: Annotated[
-        bool, typer.Option("--means", help="Of one sweep: means per cell, with 95 % intervals, instead of runs.")
+        bool, typer.Option("--means", help="One sweep only: means per cell, with 95 % intervals, instead of runs.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Of one sweep: plot of the first column (.png, .svg, .pdf).")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="One sweep only: plot the first column (.png, .svg, .pdf).")] = None,
     x: Annotated[str | None, typer.Option(help="With --plot: key on the x axis.")] = None,
     y: Annotated[str | None, typer.Option(help="With --plot: key on the y axis, for a heat map.")] = None,
-    join: Annotated[bool, typer.Option("--join", help="Sets side by side: rows of equal keys, scheme, seed.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Export: .csv, .parquet or .json.")] = None,
+    join: Annotated[bool, typer.Option("--join", help="Join folders on keys, scheme and seed.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File to write: .csv, .parquet or .json.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """List, filter, plot and export the runs of sweeps and folders.
 
-    Of sweeps and comparisons. Of one sweep also means per cell, and plots of them.
+    With several folders, rows are appended, or joined with --join. Means per cell and plots need one
+    sweep.
     """
     from perigee_lab.common.files import writing
     from perigee_lab.results import dataset
 
     if means or plot is not None or x or y:
         if len(folders) > 1 or join or sort is not None or out is not None:
-            stop("--means and --plot need one sweep, and exclude --sort, --join and --out")
+            stop("--means and --plot need one sweep, and cannot be combined with --sort, --join or --out")
         names = names_of("--columns", columns)
         show_cells(folders[0], where or [], names, plot, x, y, force=force, as_json=as_json)
         return
@@ -90,16 +96,16 @@ def command(
 
 
 def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:
-    """Keys, scheme, seed and the requested columns, including that of the sort order."""
+    """Rows of a folder: keys, scheme, seed, the requested columns, and the column to sort by."""
     from perigee_lab.results import dataset
 
     if names == ["all"]:
         return dataset.query(folder, where)
     keys = dataset.keys_of(folder)
-    there = dataset.dataset(folder).schema.names
-    chosen = names or [n for n in SHOWN if n in there]
-    # A joined column has the name of its set as a suffix.
-    by = [dataset.resolved(sort.partition("@")[0], there)] if sort else []
+    available = dataset.dataset(folder).schema.names
+    chosen = names or [n for n in SHOWN if n in available]
+    # With --join, columns have the name of their folder as a suffix.
+    by = [dataset.resolved(sort.partition("@")[0], available)] if sort else []
     return dataset.query(folder, where, list(dict.fromkeys([*keys, "cc", "seed", *chosen, *by])))
 
 
@@ -123,7 +129,7 @@ def _export(table: pa.Table, out: Path) -> None:
 
 
 def _quoted(table: pa.Table) -> pa.Table:
-    """The table with text cells that no spreadsheet interprets as formulas."""
+    """The table with text escaped, so that no spreadsheet interprets it as a formula."""
     import pyarrow as pa
 
     columns = [
@@ -134,7 +140,7 @@ def _quoted(table: pa.Table) -> pa.Table:
 
 
 def _as_json(table: pa.Table) -> str:
-    """A list with one line per row; indentation would take half as long again for 100,000 rows."""
+    """A JSON list with one line per row; indentation would take 50 % more time."""
     return "[\n" + ",\n".join(json.dumps(row) for row in table.to_pylist()) + "\n]"
 
 
@@ -151,7 +157,7 @@ def _print(table: pa.Table) -> None:
         shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
     console.print(shown)
     more = table.num_rows - MOST_LINES
-    print(_rows(table) + (f"; {more} are not shown: --where filters, --out writes all" if more > 0 else ""))
+    print(_rows(table) + (f"; {more} are not shown: filter with --where, or write all with --out" if more > 0 else ""))
 
 
 def _rows(table: pa.Table) -> str:

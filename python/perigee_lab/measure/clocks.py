@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Offset between two clocks, estimated from probes with four timestamps (as in NTP, RFC 5905).
 
-In each window, the probe with the shortest RTT waited least in queues, so that its offset, half of
-the difference of the one-way delays, is the best estimate. A line fitted to these offsets (Theil
-and Sen) removes the drift. Path asymmetry cannot be observed: the error is at most half of the
-shortest RTT.
+In each window of 10 s or more, the probe with the shortest RTT is taken, since it waited least in
+queues. Its offset is half of the difference of the apparent one-way delays. A Theil-Sen line through
+these offsets accounts for drift. The asymmetry of the path is not observable: it causes an error of
+up to half of the shortest RTT.
 """
 
 from __future__ import annotations
@@ -25,20 +25,24 @@ MAX_WINDOWS = 400
 
 @dataclass(frozen=True)
 class Offset:
-    """Offset of the server's clock from the client's."""
+    """Offset of the server's clock: its time minus the client's."""
 
     at: npt.NDArray[np.float64]
-    """Offset at each probe, ns."""
+    """Offset in ns at each probe, shape (probes,); NaN in epochs without an answer."""
     error_ns: float
-    """Bound on a constant error: half of the shortest RTT."""
+    """Bound on the error due to asymmetry: half of the shortest RTT, maximum over epochs."""
     drift_ppm: float
+    """Drift of the server's clock relative to the client's, in the last epoch with an answer."""
     known: bool
+    """Whether any probe was answered."""
 
 
 def offset_of(sent: Ints, arrived: Ints, left: Ints, back: Ints, epoch: Ints) -> Offset:
-    """Offset from all answered probes; the clocks of each epoch are estimated separately.
+    """Estimates the offset from all answered probes, separately for each epoch.
 
-    `back` is -1 for unanswered probes.
+    All arguments have the shape (probes,). Times are in ns: `sent` and `back` by the client's clock,
+    `arrived` and `left` by the server's; `back` is -1 for unanswered probes. `epoch` is the number of
+    the session, since a restarted server may have another clock.
     """
     at = np.full(len(sent), np.nan)
     error, drift, known = 0.0, 0.0, False
@@ -56,7 +60,7 @@ def offset_of(sent: Ints, arrived: Ints, left: Ints, back: Ints, epoch: Ints) ->
 
 
 def _line(t: Ints, rtt: Ints, theta: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Offset at the first probe, and drift, from a robust line fit."""
+    """Offset in ns at the first probe, and drift (ns per ns), from a robust line fit."""
     since = t - t[0]
     span = max(WINDOW_NS, int(since[-1]) // MAX_WINDOWS + 1)
     window = since // span
@@ -65,7 +69,7 @@ def _line(t: Ints, rtt: Ints, theta: npt.NDArray[np.float64]) -> tuple[float, fl
         inside = np.flatnonzero(window == w)
         best.append(inside[np.argmin(rtt[inside])])
     x, y = since[best].astype(float), theta[best]
-    # Drift cannot be estimated from a short measurement.
+    # Fewer than four windows are too short for an estimate of the drift.
     if len(x) < 4:
         return float(theta[np.argmin(rtt)]), 0.0
     i, j = np.triu_indices(len(x), 1)

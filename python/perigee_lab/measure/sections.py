@@ -123,10 +123,10 @@ def dispersion(runs: Sequence[Run]) -> Section | None:
     """Capacity of each direction from the trains of all cycles."""
     import matplotlib.pyplot as plt
 
-    from perigee_lab.measure.fit.seen import told_of
+    from perigee_lab.measure.fit.seen import train_rates
 
-    told = {t.way: (t, trains.capacity(t.mbps, t.spread)) for t in told_of(runs)}
-    known = [(way, *told[way]) for way in WAYS if way in told]
+    rates = {t.way: (t, trains.capacity(t.mbps, t.spread)) for t in train_rates(runs)}
+    known = [(way, *rates[way]) for way in WAYS if way in rates]
     if not known:
         return None
     figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")

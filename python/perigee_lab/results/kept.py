@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Summary cache: the summary of a run next to its tables, for reading sweeps of 100,000 runs.
+"""Cache of the summary of a run, next to its tables: makes sweeps of 100,000 runs readable.
 
-It is written with the run. A cache of another version of the metrics is ignored, and the summary
-computed again.
+The cache is written with the record. If it is damaged, or of another version of the metrics, the
+summary is computed from the tables.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class Kept:
     run: Row
     """Metrics of the run."""
     flows: list[Row]
-    """A row per flow, unless there are too many."""
+    """A row per flow; empty if there are more than `flow_file.MOST_IN_CSV`."""
     flow_count: int
     groups: list[Row]
     """A row per group of flows."""
     about: dict[str, Any]
-    """Origin: `key` of job and scheme, `version` of Perigee, `finished`, `wall_s`, `cpu_s`."""
+    """Origin, from the manifest: the keys of `ABOUT`."""
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """Hash of the code that computes rows of tables."""
+    """Hash of the code of this package, which computes the rows."""
     code = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
     return hashlib.sha256(code).hexdigest()[:16]
 
@@ -70,70 +70,75 @@ def of(run: Run) -> Kept:
 
 
 def keep(run: Run, folder: Path) -> None:
-    """Writes the summary of a run into the folder with its tables."""
+    """Writes the summary of a run to the folder of its tables. Raises OSError."""
     kept = of(Run(run.manifest, folder))
-    rows: dict[str, Any] = {"run": _sent(kept.run), "flows": [_sent(f) for f in kept.flows]}
-    rows["groups"] = [_sent(g) for g in kept.groups]
+    rows: dict[str, Any] = {"run": _encoded(kept.run), "flows": [_encoded(f) for f in kept.flows]}
+    rows["groups"] = [_encoded(g) for g in kept.groups]
     text = {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
     write_text(folder / FILE, json.dumps(text) + "\n")
 
 
 def read(folder: Path) -> Kept:
-    """The summary of the record in a folder; computed if not cached. Raises RecordError."""
+    """Reads the summary of the record in a folder, or computes it without a valid cache.
+
+    Raises:
+        RecordError: the record itself is missing or damaged.
+    """
     try:
         found = json.loads(read_text(folder / FILE))
         if found["code"] == version():
             return _validated(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Missing or damaged: computed from the tables.
+        # No cache, or a damaged one.
         pass
     return of(open_record(folder))
 
 
-def _sent(row: Row) -> dict[str, Any]:
+def _encoded(row: Row) -> dict[str, Any]:
     """Converts NaN to null for JSON."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
 def _validated(found: dict[str, Any]) -> Kept:
-    """The summary in a file. Raises ValueError, KeyError, TypeError, AttributeError if it is none."""
-    flows = [_got(f) for f in found["flows"]]
+    """Decodes and checks a cache. Raises ValueError, KeyError, TypeError, AttributeError if damaged."""
+    flows = [_decoded(f) for f in found["flows"]]
     count, about = found["flow_count"], found["about"]
     if type(count) is not int or not len(flows) <= count < 1 << 32:
-        raise ValueError("a wrong number of flows")
+        raise ValueError("invalid number of flows")
     if not all(v is None or type(v) in (str, int, float) for v in about.values()) or names.problem_in(about):
-        raise ValueError("a wrong origin")
+        raise ValueError("invalid origin")
     wrong = [k for k in ("wall_s", "cpu_s") if isinstance(about.get(k), str)]
     if wrong or not all(isinstance(about.get(k), str | None) for k in ("key", "version", "finished")):
-        raise ValueError("a wrong origin")
-    groups = [_got(g) for g in found["groups"]]
-    return Kept(_got(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
+        raise ValueError("invalid origin")
+    groups = [_decoded(g) for g in found["groups"]]
+    return Kept(_decoded(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
 
 
-def _got(row: dict[str, Any]) -> Row:
-    """A row as computed. Raises ValueError and KeyError for values that no metric has."""
+def _decoded(row: dict[str, Any]) -> Row:
+    """Decodes and checks a row: null becomes NaN, except in texts. Raises ValueError, KeyError."""
     seed = row["seed"]
     if type(seed) is not int or not 0 <= seed < 1 << 63 or not isinstance(row["cc"], str) or names.problem_in(row):
-        raise ValueError("a wrong row")
+        raise ValueError("invalid row")
     for name, value in row.items():
         text = name in TEXTS
         fine = isinstance(value, str) if text and value is not None else value is None or type(value) in (int, float)
         if name not in KNOWN or not fine or (type(value) is int and abs(value) >= 1 << 63):
-            raise ValueError(f"a wrong {name}")
+            raise ValueError(f"invalid {name}")
     return {k: math.nan if v is None and k not in TEXTS else v for k, v in row.items()}
 
 
 def read_all(folder: Path) -> list[tuple[Path, Kept]]:
-    """Folder and summary of each complete record under `folder`, by scheme and seed, if any."""
+    """Folder and summary of each complete record under `folder`, sorted by scheme and seed."""
     found = [(f, read(f)) for f in record_folders(folder)]
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
 
 
 def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
-    """Writes the rows of flows of these runs, unless summary.csv has them.
+    """Writes the rows of flows of these runs to a file of their own, unless summary.csv has them.
 
-    An OSError names the file.
+    Raises:
+        OSError: with the name of the file.
     """
     count = sum(k.flow_count for _, k in found)
     flow_file.write(folder, len(found), count, [partial(_flows_of, f, k) for f, k in found])
@@ -146,6 +151,6 @@ def _flows_of(folder: Path, kept: Kept) -> list[Row]:
 
 
 def summary_csv(kept: Sequence[Kept]) -> str:
-    """As `perigee_lab.results.summary.summary_csv`, from cached summaries."""
+    """Text of summary.csv, as of `perigee_lab.results.summary.summary_csv`, from cached summaries."""
     flows = lambda: [row for k in kept for row in k.flows]  # noqa: E731
     return rows_csv([k.run for k in kept], sum(k.flow_count for k in kept), flows)

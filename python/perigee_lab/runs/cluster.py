@@ -371,7 +371,7 @@ def seen(target: Path) -> bool:
     Network file systems show the files of other machines with a delay.
     """
     for _ in range(parcels.TRIES):
-        if parcels.is_there(target):
+        if parcels.is_complete(target):
             return True
         time.sleep(parcels.PAUSE_S)
     return False

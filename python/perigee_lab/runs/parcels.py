@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Transfer of results to their places: the folder of a record, or the file of a digest.
+"""Transfer of results (folders of records, files of digests) from workers to their final places.
 
-Partial results are never visible. If two attempts at the same run complete (a worker that is
-presumed dead may continue), one is kept.
+Results appear atomically. If several attempts at the same run complete, since a worker that is
+presumed dead may continue, one result is kept.
 """
 
 from __future__ import annotations
@@ -35,35 +35,40 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 NAME = "PERIGEE.result"
-"""Key for the name of the result in the header of an archive."""
+"""Key of the name of the result in the header of an archive."""
+# Errors of a rename to an existing folder.
 TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
-# Errors of a network file system if another machine has changed the file or the server is down.
-PASSING = {errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EREMOTEIO}
+# Temporary errors of a network file system: another machine has changed the file, or the server is
+# down.
+TRANSIENT = {errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EREMOTEIO}
 TRIES, PAUSE_S = 6, 0.5
 
 
-def patiently(act: Callable[[], T]) -> T:
-    """Retries an action that a network file system may reject temporarily."""
+def retried(act: Callable[[], T]) -> T:
+    """Result of an action, which is repeated for up to 2.5 s after transient errors. Raises OSError."""
     for _ in range(TRIES - 1):
         try:
             return act()
         except OSError as error:
-            if error.errno not in PASSING:
+            if error.errno not in TRANSIENT:
                 raise
             time.sleep(PAUSE_S)
     return act()
 
 
-def is_there(target: Path) -> bool:
-    """Whether a complete result is in its place."""
+def is_complete(target: Path) -> bool:
+    """Whether there is a complete result at `target`."""
     return target.is_file() or (target / MANIFEST).is_file()
 
 
 @contextmanager
 def scratch(target: Path) -> Iterator[Path]:
-    """A temporary folder next to `target` (on the same file system), private to this attempt."""
+    """A temporary folder for one attempt, next to `target` and thus on the same file system.
+
+    It is removed at the end.
+    """
     folder = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}{PARTIAL}")
-    patiently(lambda: folder.mkdir(parents=True))
+    retried(lambda: folder.mkdir(parents=True))
     try:
         yield folder
     finally:
@@ -72,7 +77,7 @@ def scratch(target: Path) -> Iterator[Path]:
 
 
 def forget_scratch(target: Path) -> None:
-    """Removes the scratch folders that killed attempts at a result have left."""
+    """Removes the scratch folders of killed attempts at a result."""
     for folder in target.parent.glob(f"{target.name}.*{PARTIAL}"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -80,15 +85,15 @@ def forget_scratch(target: Path) -> None:
 def place(made: Path, target: Path, *, force: bool) -> bool:
     """Moves a result to its place atomically.
 
-    Returns False if another attempt was first, unless `force`.
+    Returns False if there is a result already, unless `force` replaces it. Raises OSError.
     """
     with naming(target):
-        patiently(lambda: target.parent.mkdir(parents=True, exist_ok=True))
+        retried(lambda: target.parent.mkdir(parents=True, exist_ok=True))
         if made.is_file():
-            patiently(lambda: made.replace(target))
+            retried(lambda: made.replace(target))
             return True
         try:
-            patiently(lambda: made.rename(target))
+            retried(lambda: made.rename(target))
         except OSError as error:
             if error.errno not in TAKEN:
                 raise
@@ -106,7 +111,7 @@ def _exchange(made: Path, target: Path) -> None:
     try:
         made.rename(target)
     except OSError:
-        # Keeps the existing result.
+        # Restores the existing result.
         with suppress(OSError):
             old.rename(target)
         raise
@@ -114,7 +119,7 @@ def _exchange(made: Path, target: Path) -> None:
 
 @dataclass(frozen=True)
 class Expected:
-    """Identity of the result that an archive should contain."""
+    """Identity of the result that an archive must contain."""
 
     name: str
     """The name, as returned by `name_of`."""
@@ -128,9 +133,9 @@ class Expected:
 
 
 def pack(made: Path, name: str | None = None) -> bytes:
-    """Packs a file or folder, with the name of the result.
+    """Packs a file or folder into an archive, with the name of the result in its header.
 
-    Adds no compression, since tables are compressed.
+    The archive is not compressed, since tables are.
     """
     data = io.BytesIO()
     header = {} if name is None else {NAME: name}
@@ -140,22 +145,21 @@ def pack(made: Path, name: str | None = None) -> bytes:
 
 
 def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None = None) -> bool:
-    """Moves the content of an archive to its place, as `place` does.
+    """Unpacks an archive and moves its content to its place, as `place` does.
 
-    Raises RecordError if the archive is damaged or is not the expected result.
+    Raises:
+        RecordError: the archive is damaged, or is not the expected result.
     """
     with scratch(target) as folder:
         try:
-            # Plain only: a compressed archive, or one with holes, may unpack to any size.
+            # Only plain archives: compressed or sparse ones may unpack to any size.
             with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
                 if sum(member.size for member in archive.getmembers()) > len(data):
-                    raise RecordError(
-                        f"the result that was sent for {target} is damaged: it is larger than its archive"
-                    )
+                    raise RecordError(f"the received result for {target} is damaged: it is larger than its archive")
                 archive.extractall(folder, filter="data")
                 name = archive.pax_headers.get(NAME)
         except tarfile.TarError as error:
-            raise RecordError(f"the result that was sent for {target} is damaged: {error}") from None
+            raise RecordError(f"the received result for {target} is damaged: {error}") from None
         made = folder / target.name
         if expected is not None:
             _check(made, target, name, expected)
@@ -170,13 +174,13 @@ def _check(made: Path, target: Path, name: str | None, expected: Expected) -> No
         other = name not in (None, expected.name) or manifests.read(made / MANIFEST).key != expected.key
     if other:
         raise RecordError(
-            f"the object {expected.name}.tar of the store is not the result for {target}, but another one: remove it, "
-            "and the same call makes it again"
+            f"the object {expected.name}.tar of the store is not the result for {target}: remove it and repeat the "
+            "command"
         )
 
 
 def name_of(task: Task) -> str:
-    """Name of a task's result on any machine; results with the same name have the same content."""
+    """Name of a task's result, the same on all machines; equal names imply equal contents."""
     places = task.sink.places
     arguments = {k: v for k, v in task.sink.arguments.items() if k not in places and k != "force"}
     content = [task.job.key(task.cc), task.sink.call, arguments]
@@ -187,20 +191,22 @@ class Store:
     """An object store (`s3://bucket/folder`, or another fsspec URL) with one archive per result."""
 
     def __init__(self, url: str) -> None:
-        """Opens the store. Raises RecordError if it cannot be used."""
+        """Opens the store. Raises RecordError if its file system is not installed."""
         self.url = url.rstrip("/")
         try:
             import fsspec
 
             self.files, self.root = fsspec.core.url_to_fs(self.url)
         except (ImportError, ValueError) as error:
-            raise RecordError(f"--store {url}: {error}: pip install 'perigee-lab[cluster]' has s3fs") from None
+            raise RecordError(
+                f"--store {url}: {error} (for s3://, install s3fs: pip install 'perigee-lab[cluster]')"
+            ) from None
 
     def _path(self, name: str) -> str:
         return f"{self.root}/{name}.tar"
 
     def names(self) -> set[str]:
-        """Names of the stored results. Raises RecordError."""
+        """Names of the stored results. Raises RecordError if the store is unreadable."""
         self.files.invalidate_cache()
         try:
             found = self.files.ls(self.root, detail=False)
@@ -211,24 +217,24 @@ class Store:
         return {Path(f).name.removesuffix(".tar") for f in found if f.endswith(".tar")}
 
     def put(self, name: str, data: bytes) -> None:
-        """Stores a result; objects appear atomically."""
+        """Stores a result atomically. Raises OSError, or an error of the store's client library."""
         if "file" in self.files.protocol:
             os.makedirs(self.root, exist_ok=True)
-            beside = f"{self._path(name)}.{uuid.uuid4().hex[:12]}{PARTIAL}"
-            with naming(Path(self._path(name))), open(beside, "xb") as file:
+            partial = f"{self._path(name)}.{uuid.uuid4().hex[:12]}{PARTIAL}"
+            with naming(Path(self._path(name))), open(partial, "xb") as file:
                 file.write(data)
-            os.replace(beside, self._path(name))
+            os.replace(partial, self._path(name))
         else:
             self.files.pipe_file(self._path(name), data)
 
     def get(self, name: str) -> bytes:
-        """Reads a stored result."""
+        """Reads a stored result. Raises OSError, or an error of the store's client library."""
         self.files.invalidate_cache()
         found: bytes = self.files.cat_file(self._path(name))
         return found
 
 
 def absolute(sink: Sink) -> dict[str, Any]:
-    """The arguments of a sink with absolute paths, for a process in another folder."""
+    """Arguments of a sink with absolute paths, for a process in another working directory."""
     given = sink.arguments
     return {k: str(Path(v).absolute()) if k in sink.places and v is not None else v for k, v in given.items()}

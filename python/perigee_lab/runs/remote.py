@@ -93,7 +93,7 @@ def _one(
 
     sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
     target, force = sink.target, bool(sink.arguments.get("force", False))
-    if shared and store is None and not force and parcels.is_there(target):
+    if shared and store is None and not force and parcels.is_complete(target):
         # An earlier attempt, on a worker that has since died, has written the result.
         return True
     with _folder(target, shared=shared and store is None) as folder:

@@ -21,11 +21,10 @@ GREY = "#5b6876"
 
 
 def plot(pairs: Sequence[PairPaths]) -> Any:
-    """Plots RTT, number of links, and orbital planes of the two end satellites over time.
+    """Plots RTT, number of links and the orbital planes of the two end satellites over time.
 
-    All pairs have the same ends.
-
-    Since names may be long, the title wraps and the legend has its own strip below the panels.
+    `pairs` holds the paths between the same two places, one item per policy. Returns a matplotlib
+    figure.
     """
     import matplotlib.pyplot as plt
 
@@ -35,6 +34,7 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
     first = pairs[0]
     for p, colour in zip(pairs, COLOURS * len(pairs), strict=False):
         _draw_pair(axes, p, colour, named=len(pairs) > 1)
+    # Names may be long: the title wraps, and the legend is below the panels.
     title = f"{first.origin} to {first.target}"
     if first.distance_km is not None:
         straight = 2 * first.distance_km / C_KM_PER_MS
@@ -59,7 +59,10 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
 
 
 def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
-    """Plots distributions over many pairs, with one line per policy."""
+    """Plots empirical distributions over many pairs, with one line per policy.
+
+    `pairs[i][j]` holds the paths of pair i under policy j. Returns a matplotlib figure.
+    """
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS
@@ -86,7 +89,7 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
                     color=colour,
                     label=quoting.plot(label),
                 )
-    names = ("mean RTT, ms", "mean RTT over that of a great-circle fibre", "largest less smallest RTT, ms",
+    names = ("mean RTT, ms", "mean RTT over that of a great-circle fibre", "maximum minus minimum RTT, ms",
              "handovers at both ends per hour")  # fmt: skip
     for axis, name in zip(axes.flat, names, strict=True):
         axis.set_xlabel(name, fontsize=8)
@@ -94,7 +97,7 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.2)
         axis.spines[["top", "right"]].set_visible(False)
-    # Between nearby places, the altitude of satellites is many times the distance.
+    # For nearby places the ratio is large: the altitude of the satellites is many times the distance.
     axes[0, 1].set_xscale("log")
     for axis in axes[:, 0]:
         axis.set_ylabel("share of pairs", fontsize=8)
@@ -105,14 +108,17 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
 
 
 def legend(figure: Any, handles: Sequence[Any], width: int = LEGEND_WIDTH) -> None:
-    """Draws a legend below the panels, in as many columns as its longest entry allows."""
+    """Draws a legend below the panels, in as many columns as its longest entry allows.
+
+    `width` is the width of the figure in characters of the legend.
+    """
     longest = max((len(str(h.get_label())) for h in handles), default=1)
     columns = max(1, min(len(handles), width // (longest + 8)))
     figure.legend(handles=list(handles), loc="outside lower left", frameon=False, fontsize=8, ncols=columns)
 
 
 def _ends(p: PairPaths) -> list[Any]:
-    """Legend entries for the two ends' lines in the lowest panel."""
+    """Legend entries for the line of each end in the lowest panel."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"color": "#111827", "linewidth": 1.1}

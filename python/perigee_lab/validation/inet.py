@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Cells measured with the OrbCC authors' simulator (OMNeT++, INET), under the profile `inet`.
+"""Validation against the OrbCC authors' simulator (OMNeT++, INET), under the profile `inet`.
 
 Goodput and RTT of each flow in a window may differ by 5 %. If flows share a full drop-tail queue,
-microseconds decide which of them loses a packet, so that runs with flows that start milliseconds
-earlier or later are draws from one distribution. Such cells (`draws`) run with several seeds of
-`start_jitter`, and the single run of the reference counts as one more draw.
+microseconds determine which of them loses a packet: runs with slightly different starts are samples
+of one distribution. Such cells (`draws`) run with several seeds of `start_jitter`, and the single
+run of the reference counts as one more sample.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ GROUP = "inet"
 TABLE = "inet.csv"
 TOLERANCE = 0.05
 BIN_S = 0.1
-"""Length of the bins for the mean RTTs in the curves."""
+"""Length in s of the bins over which the published curves average RTTs."""
 SAMPLE_MS = 10
 JITTER = "20 ms"
 ALL = "all"
-"""Name in the table for all flows: the sum of their goodputs, or the mean of their RTTs."""
+"""Flow name in the table for all flows together: sum of goodputs, mean of RTTs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a flow in a window: the reference, and ours before INET's TCP was modelled."""
+    """A quantity of a flow in a window (s), in the unit of `unit`.
+
+    `authors` is the reference; `before` is our value before INET's TCP was modelled.
+    """
 
     flow: str
     quantity: str
@@ -43,7 +46,7 @@ class Row:
 
     @property
     def unit(self) -> str:
-        """Unit of the values."""
+        """Unit of the values; empty for a ratio."""
         return "ms" if self.quantity == "rtt" else "Mbit/s" if self.quantity == "goodput" else ""
 
 
@@ -59,29 +62,29 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """The group, which is the same for all these cells."""
+        """Group of the cell in the report."""
         return GROUP
 
     @property
     def schemes(self) -> set[str]:
-        """Schemes of the flows."""
+        """Congestion controls of the flows."""
         return {self.cc}
 
     @property
     def is_random(self) -> bool:
-        """Whether the cell has random draws."""
+        """Whether the cell is compared by distribution, over several seeds."""
         return self.draws
 
 
 @dataclass(frozen=True)
 class Ours:
-    """Results of the simulator, with one value per row."""
+    """Results of our simulator, with one value per row of the cell."""
 
     values: tuple[float, ...]
 
 
 def read() -> list[Cell]:
-    """Reads all cells of the table."""
+    """Reads all cells of `TABLE`."""
     rows: dict[tuple[str, str, str, bool], list[Row]] = {}
     with (HERE / TABLE).open() as f:
         for r in csv.DictReader(f):
@@ -92,7 +95,7 @@ def read() -> list[Cell]:
 
 
 def scenario(cell: Cell) -> str:
-    """The set-up of the cell as a scenario."""
+    """The scenario of a cell, as TOML."""
     text = SETUPS[cell.setup](cell.cc)
     return text.replace("[run]\n", f'[run]\nstart_jitter = "{JITTER}"\n', 1) if cell.draws else text
 
@@ -125,10 +128,9 @@ def _flows(cc: str, starts_s: tuple[float, ...], first: int = 1) -> str:
 
 
 def _responsiveness(cc: str) -> str:
-    """A single flow.
+    """A single flow over a path that changes every 5 s.
 
-    Rate and RTT change every 5 s, each time after an outage, to the values drawn in the authors'
-    first run.
+    Rate and RTT change after an outage, to the values drawn in the authors' first run.
     """
     drawn = '[schedule]\nrecipe = "orbcc"\ndirection = "both"\n'
     path = '[source.dumbbell]\nrtt = "73 ms"\nrtt_at = "even"\nreordering = true\n'
@@ -152,7 +154,7 @@ def _crossing(cc: str, duration_s: float, starts_s: tuple[float, ...], moves: st
 
 
 def _soft_handover(cc: str) -> str:
-    """Routes change with the configurator's clock, a few microseconds after the links."""
+    """Routes change 50 and 100 µs after 4 and 8 s, when INET's configurator updates them."""
     return _crossing(cc, 11, (0.01, 0.3, 0.6, 1.3), '["4.00005 s", "8.0001 s"]')
 
 
@@ -194,7 +196,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(cell: Cell, found: dict[str, Any]) -> Ours:
-    """Values from our tables that correspond to the curves."""
+    """Values of a cell's rows from the tables of a run."""
     flows = found["flows"]
     return Ours(tuple(_value(flows, row) for row in cell.rows))
 
@@ -224,7 +226,7 @@ def _goodput(flows: dict[str, Any], flow: int, row: Row) -> float:
 
 
 def _rtt(flows: dict[str, Any], flow: int, row: Row) -> float:
-    """Mean over the bins that have samples."""
+    """Mean RTT in ms over the bins with samples; 0 without any."""
     at = _window(flows, flow, row)
     rtts = flows["rtt_ns"][at].astype(float) * 1e-6
     bins = np.floor((flows["t_ns"][at] * 1e-9 - row.begin_s - 1e-6) / BIN_S).astype(int)
@@ -234,13 +236,13 @@ def _rtt(flows: dict[str, Any], flow: int, row: Row) -> float:
 
 
 def name_of(cell: Cell, row: Row) -> str:
-    """Name of the cell, with the flow if there are several."""
+    """Name of the cell in the report, with the flow if the cell has several."""
     several = len({r.flow for r in cell.rows}) > 1
     return f"{cell.name}{FLOW}{row.flow}" if several else cell.name
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """One verdict per row."""
+    """One verdict per row; `ours` has the results of each seed."""
     found = []
     for i, row in enumerate(cell.rows):
         got, bound = [o.values[i] for o in ours], TOLERANCE * row.authors

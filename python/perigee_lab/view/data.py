@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Data of the page: satellites or a diagram of the network, routes, loads and curves."""
+"""Data of the page of `perigee view`: satellites or a diagram of the network, routes, loads, curves."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     from perigee_lab.results.run import Run
 
 EARTH_RADIUS_KM = 6371.0
-# Positions are integers in units of 1/4096 Earth radius: 1.6 km, a tenth of a pixel; 16 bits cover
-# 8 radii.
+# Positions are integers in units of 1/4096 Earth radius (1.6 km, a tenth of a pixel): 16 bits cover
+# distances up to 8 radii.
 SCALE = 4096
-# The page interpolates cubically between frames: errors are at most 400 m at two minutes.
+# Least and largest step between frames. The page interpolates cubically between them, with errors of
+# at most 400 m at 120 s.
 STEP_S, LONGEST_STEP_S = 20.0, 120.0
-# Bytes of positions above which the step increases.
+# Size of all positions, in bytes, above which the step is increased.
 ENOUGH = 6_000_000
-# Backends without a scenario.
+# Backends of records without a scenario.
 MEASURED = ("capture", "log", "measure")
-# Number of links with loads, the busiest of each scheme, and their points.
+# Number of links with loads (the busiest of each scheme), and of points of each.
 MAX_LINKS, LINK_POINTS = 40, 300
 
 
@@ -42,13 +43,13 @@ def payload(
 ) -> dict[str, Any]:
     """All data of the page.
 
-    Sky or network, routes and loads are those of the first run of each scheme.
-
-    `sky` is None if the record has no satellites; then `network` is a diagram of the nodes on the
-    flows' paths.
+    Positions and routes are those of the first run, loads those of the first run of each scheme.
+    Without satellites, `sky` is None and `network` is a diagram of the nodes on the flows' paths.
+    `progress` is called with the fraction of the positions that is complete.
 
     Raises:
-        UntrustedError, PluginError, ScenarioError: its scenario cannot be rebuilt.
+        UntrustedError: the scenario names code, without `trust`.
+        PluginError, ScenarioError: the scenario cannot be rebuilt.
     """
     report = reported(runs)
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
@@ -71,14 +72,14 @@ def payload(
 
 
 def _network(found: dict[str, Any]) -> dict[str, Any]:
-    """The diagram of the routes, in order of time."""
+    """Diagram of the nodes on the routes, which are passed in order of time."""
     names = found["names"]
     steps = sorted((t, int(pair), nodes) for pair, of_pair in found["routes"].items() for t, nodes in of_pair)
     return diagram([names.get(str(n), str(n)) for n in nodes] for _, _, nodes in steps)
 
 
 def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> dict[str, Any] | None:
-    """Positions at even steps, changes of lasers, and ground points; None without satellites."""
+    """Positions at constant steps, changes of the ISLs, and ground points; None without satellites."""
     scenario, _ = again(relocated(run), Permission(everything=trust))
     if not scenario.has_sky:
         return None
@@ -106,18 +107,16 @@ def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> 
 
 
 def step(duration_s: float, satellites: int) -> float:
-    """Seconds between frames.
-
-    The time increases with satellites and duration, within the limit of interpolation.
-    """
+    """Seconds between frames, from STEP_S to LONGEST_STEP_S: as short as the size limit allows."""
     for_size = duration_s * satellites * 6 / ENOUGH
     return float(min(LONGEST_STEP_S, max(STEP_S, math.ceil(for_size))))
 
 
 def positions(satellites: Sequence[Sequence[float]]) -> npt.NDArray[np.int16]:
-    """Converts positions to the page's x, y (to the pole), z, of shape (satellites, 3).
+    """Converts positions to coordinates of the page: x, y (north), z in units of 1/SCALE Earth radius.
 
-    `satellites` have degrees north, degrees east, and height in km.
+    `satellites` holds latitude and longitude in degrees, and height in km, of each. Returns an array
+    of shape (satellites, 3).
     """
     at = np.array([s[:3] for s in satellites], dtype=np.float64)
     lat, lon = np.radians(at[:, 0]), np.radians(at[:, 1])
@@ -131,7 +130,7 @@ def _packed(values: npt.NDArray[Any]) -> str:
 
 
 def _routes(found: dict[str, Any], index: dict[str, int]) -> dict[str, list[list[Any]]]:
-    """Time and nodes of each route by pair; satellites by number, ground points as -1 - number."""
+    """Start time in s and nodes of each route by pair; nodes are indices, as in `index`."""
     names = {int(n): name for n, name in found["names"].items()}
     return {
         pair: [[t, [index[names[n]] for n in nodes if names.get(n) in index]] for t, nodes in steps]
@@ -140,14 +139,14 @@ def _routes(found: dict[str, Any], index: dict[str, int]) -> dict[str, list[list
 
 
 def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
-    """Utilisation (%) and queue (packets) over time of the links with most traffic."""
+    """Utilisation (%) and queue (packets) over time of the links with the most traffic."""
     totals = run.to_pandas("link_totals").nlargest(MAX_LINKS, "tx_bytes")
     if totals.empty:
         return []
     totals = totals[totals["from"].isin(index.keys()) & totals["to"].isin(index.keys()) & (totals["tx_bytes"] > 0)]
     frame = run.columns("links", ["t_ns", "link", "utilisation", "queue_packets"]).to_pandas()
     frame = frame[frame["link"].isin(totals["link"])]
-    # No finer than the record's samples, since a bin without one would look idle.
+    # Bins are no shorter than the sampling interval, since a bin without a sample would appear idle.
     points = max(1, min(LINK_POINTS, run.manifest.duration_ns // max(1, run.manifest.sample_ns)))
     bins = np.linspace(0, run.manifest.duration_ns / 1e9, points + 1)[1:]
     found = []
@@ -168,7 +167,7 @@ def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
 def _by_bin(
     points: int, at: npt.NDArray[np.int64], values: npt.NDArray[np.float64], of: Callable[..., Any]
 ) -> list[float]:
-    """One value per bin; 0 for bins without samples, since idle links have none."""
+    """`of` the values in each bin; 0 for bins without samples, as of idle links."""
     found = [0.0] * points
     starts = np.flatnonzero(np.diff(at, prepend=-1)).tolist()
     for start, end in zip(starts, [*starts[1:], len(at)], strict=True):

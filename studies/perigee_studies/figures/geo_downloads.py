@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Downloads over a geostationary service: Claypool et al., Fig. 2 to 5, Tables I to III.
 
-Definitions (the study's): steady state = the last half of the bytes; per trace the 10th percentile,
-median, 90th percentile and mean of throughput samples of 1 s. Throughput is that of a packet
-capture, which counts data at arrival, whether in order or not: packets sent minus those lost and in
-flight at the server. A dip is half a second below a fifth of the mean (one that is "minimal for
-about 1 s" does not fill a full second at an arbitrary phase). Start-up: Table III cannot average
-over "the first 30 s"; its numbers correspond to the first 50 MB over the time in Fig. 5, which are
-compared here. The first 30 s, and the 50 MB without the control exchange, are also in the tables;
-the RTT is averaged over ACKs. Download times count from the first packet of the measurement's
-control connection, which takes 4.5 RTTs before the SYN of the data; those from that SYN are also
-listed. Tests: Student's, two-sided, with Cohen's d; Welch's in addition.
+Steady state, as in the study: the second half of the bytes of a download; per download the 10th
+percentile, median, 90th percentile and mean of throughput samples of 1 s. Throughput is that of a
+packet capture, which counts data at arrival, whether in order or not: packets sent minus those lost
+or in flight, from the server's counters.
+
+Dip: half a second below a fifth of the mean throughput. The study describes dips as "minimal for
+about 1 s"; these do not fill a sample of 1 s at an arbitrary phase.
+
+Start-up: the values of Table III cannot be averages over "the first 30 s". They correspond to 50 MB
+over their download time in Fig. 5, which is compared here. The tables also contain the first 30 s,
+and 50 MB without the control exchange. The RTT is averaged over ACKs.
+
+Download time: from the first packet of the measuring tool's control connection, 4.5 RTTs before the
+SYN of the data connection; the time from that SYN is also in the tables.
+
+Tests: Student's, two-sided, with Cohen's d; also Welch's.
 """
 
 from __future__ import annotations
@@ -42,24 +48,24 @@ MSS = 1448
 SAMPLES_PER_SECOND = 10
 RTT_S = 0.6
 CONTROL_S = 4.5 * RTT_S
-"""Duration of the measuring tool's control exchange before data: connection, parameters, stream (4
-to 5 RTTs)."""
+"""Duration in s of the measuring tool's control exchange before data: connection, parameters, stream
+(4 to 5 RTTs)."""
 OBJECTS_MB = (1, 5, 30)
 PUBLISHED_S = {"bbr": (7.0, 10.0, 15.0), "cubic": (9.0, 13.0, 22.5)}
-"""Time to download 1, 5 and 30 MB (Fig. 5)."""
+"""Times in s to download 1, 5 and 30 MB (Fig. 5)."""
 LONG_S, LONG_PCT = 2, 5
 """In Fig. 3, about `LONG_PCT` percent of both schemes' RTTs are `LONG_S` seconds or longer."""
 SIZES_MB = tuple(range(1, 51))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """80 downloads per scheme, interleaved and never concurrent, so that each is a separate run."""
+    """80 downloads per scheme. The study never ran two at a time, so that each is a separate run."""
     runs = range(1, ask.count(4, 40, 80) + 1)
     return [Case(FILE, cc, {"run": run}, run, {}, KEEP) for run in runs for cc in ask.schemes(SCHEMES)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """Downloads, one per row; times by size; quantiles of the RTT; one trace per scheme."""
+    """Metrics of each download; download times by size; quantiles of the RTT; a trace per scheme."""
     first = [o for o in found if o.case.seed == 1]
     return {
         "runs": frames.table(found, row),
@@ -70,9 +76,9 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def arrived_bytes(o: Outcome) -> Floats:
-    """Bytes that have arrived at the client at each sample, from the server's counters.
+    """Bytes that have arrived at the client, shape (samples,), from the server's counters.
 
-    These are all packets sent, minus those lost or in flight.
+    All packets sent, minus those lost or in flight.
     """
     c = o.digest.columns
     sent, lost, flying = (np.nan_to_num(c[n][0]) for n in ("sent_packets", "lost_packets", "in_flight_bytes"))
@@ -81,19 +87,19 @@ def arrived_bytes(o: Outcome) -> Floats:
 
 
 def _half(got: Floats) -> tuple[int, int]:
-    """Rows of the series between which the last half of the bytes arrived."""
+    """First and last sample of the second half of the bytes."""
     total = got[-1]
     return int(np.searchsorted(got, total / 2)), int(np.searchsorted(got, total))
 
 
 def _per_second(got: Floats, begin: int, end: int) -> Floats:
-    """Throughput in full seconds, Mbit/s."""
+    """Throughput in Mbit/s of each full second between two samples."""
     mbps: Floats = np.diff(got[begin : end + 1 : SAMPLES_PER_SECOND]) * 8e-6
     return mbps
 
 
 def row(o: Outcome) -> dict[str, Any] | None:
-    """Metrics of one download; None without steady state."""
+    """Metrics of one download; None with less than 5 s of steady state."""
     d = o.digest
     got = arrived_bytes(o)
     begin, end = _half(got)
@@ -127,14 +133,14 @@ def row(o: Outcome) -> dict[str, Any] | None:
 
 
 def _upto_mb(o: Outcome, megabytes: float) -> int:
-    """The first row at which this amount has been delivered; -1 = never."""
+    """First sample at which this amount has been delivered in order; -1 = never."""
     got = np.nan_to_num(o.digest.columns["delivered_bytes"][0])
     at = int(np.searchsorted(got, megabytes * 1e6))
     return at if at < len(got) else -1
 
 
 def _dips(got: Floats) -> list[tuple[float, float]]:
-    """Times and lengths in s of dips: means over half a second below a fifth of the mean."""
+    """Start and length in s of each dip: half a second below a fifth of the mean throughput."""
     half = SAMPLES_PER_SECOND // 2
     if len(got) <= half:
         return []
@@ -147,7 +153,7 @@ def _dips(got: Floats) -> list[tuple[float, float]]:
 
 
 def time_to_get(o: Outcome, megabytes: float) -> float:
-    """Time until this amount had arrived in order, in s after the SYN of the data."""
+    """Time in s from the SYN of the data connection until this amount has arrived in order."""
     return float(np.interp(megabytes * 1e6, np.nan_to_num(o.digest.columns["delivered_bytes"][0]), o.digest.t_s))
 
 
@@ -172,7 +178,7 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Boxes of steady throughput; RTT and retransmissions; time by size; one trace."""
+    """Draws box plots of steady throughput, distributions, and one trace per scheme."""
     return {"steady": _boxes(t["runs"]), "distributions": _distributions(t), "trace": _trace(t)}
 
 
@@ -195,7 +201,7 @@ def _boxes(runs: pd.DataFrame) -> Any:
 
 
 def _distributions(t: Tables) -> Any:
-    """RTTs, retransmissions, and times with their 95 % intervals."""
+    """Draws CDFs of RTTs and retransmissions, and download times with 95 % intervals."""
     runs = t["runs"]
     figure, ((rtts, again, times),) = style.panels(3, 1, width=2.9, height=2.5)
     for cc in frames.schemes(runs):
@@ -363,69 +369,72 @@ def _tests(runs: pd.DataFrame) -> list[Verdict]:
 METHOD = """1 GB per download over 144 Mbit/s with a queue of 36 MB that drops at random from 18 MB on (probability 0
 to 0.1 at 36 MB), and with the RTTs and losses of the published week of pings (`geo/ping`); the return link has 15
 Mbit/s (assumed). Linux 4.15's transport (profile `study-geo`), buffers of 60 MB, of which that kernel offers half as
-window. Steady state: the last half of the bytes, counted when they arrive, in order or not. Times to download, and with
-them the start-up throughput, include the measuring tool's control exchange of 4.5 RTTs. What the numbers depend on is
-varied in `geo/set-ups`."""
+window. Steady state: the second half of the bytes, counted at arrival, in order or not. Download times, and
+with them the start-up throughput, include the measuring tool's control exchange of 4.5 RTTs. `geo/set-ups` varies the
+settings on which the results depend."""
 DEVIATIONS = (
     "The RTT is drawn every 200 ms, correlated over 2 s, and released in order.",
-    "Return rate, split of the delay and the law of the random drop are not published; ours are assumptions.",
+    "The rate of the return link, the split of the delay and the law of the random drops are not published; ours are "
+    "assumptions.",
     "Table III is compared with the first 50 MB: its numbers cannot be those of the first 30 s.",
 )
-METRICS = """Steady state: from half of the bytes to their end; throughput of each second in it, and of a
-download its 10th percentile, median, 90th percentile and mean, Mbit/s. Throughput counts data when it arrives,
-in order or not. RTT: mean over the samples of steady state, ms. Start-up: 50 MB over the time that they take
-with the control exchange, Mbit/s (`startup30_mbps`: the first 30 s; `startup_data_mbps`: without the exchange),
-RTT averaged over ACKs. Time to download: from the first packet of the control exchange until so much has
-arrived in order, s (`data_s`: from the data's own SYN). Dip: half a second below a fifth of the mean. Tests:
-Student, two-sided, with Cohen's d; Welch beside."""
+METRICS = """Steady state: the second half of the bytes of a download; 10th percentile, median, 90th percentile
+and mean of its throughput in each second, Mbit/s. Throughput counts data at arrival, in order or not. RTT: mean
+over the samples of steady state, ms. Start-up: 50 MB over their download time with the control exchange, Mbit/s
+(`startup30_mbps`: the first 30 s; `startup_data_mbps`: without the exchange); RTT averaged over ACKs. Time to
+download: from the first packet of the control exchange until this amount has arrived in order, s (`data_s`: from
+the SYN of the data connection). Dip: half a second below a fifth of the mean throughput. Tests: Student's,
+two-sided, with Cohen's d; also Welch's."""
 CAPTIONS = {
-    "steady": "A value per download. Boxes: quartiles and median; whiskers: 1.4 times their distance; circles: beyond. "
-    "Thick black lines in the last panel: published means.",
+    "steady": "One value per download. Boxes: quartiles and median; whiskers: up to 1.4 interquartile ranges; circles: "
+    "outliers. Thick black lines in the last panel: published means.",
     "distributions": "Left: quantiles of each download's RTTs in steady state, all downloads together; dotted: "
     "published means, circle: published share below 2 s (both schemes). Middle: each "
     "download's retransmissions (linear below 0.01 %). Right: mean with its 95 % interval; black: published, "
     "circles for Cubic, squares for BBRv1.",
-    "trace": "Run 1, throughput by second.",
+    "trace": "Throughput per second of run 1.",
 }
 WHY_RATE = (
-    "144 Mbit/s is the peak of the service, not what it always gave: with a lower rate in its place and nothing else "
-    "changed (`geo/set-ups`) both have the published means, and the ratio of the two is the published one as it is."
+    "144 Mbit/s is the peak rate of the service, which it did not always reach: with a lower rate and all else "
+    "unchanged (`geo/set-ups`) both schemes have the published means. Their ratio is the published one already at "
+    "144 Mbit/s."
 )
 WHY_RAMP = (
-    "From 10 segments, doubling once per RTT of the path, any scheme is at 144 Mbit/s after some ten rounds; ours is. "
-    "The published times take the RTT of Table III from the beginning: with it, or over a return link that has to ask "
-    "for its capacity, BBR's start-up comes out (`geo/set-ups`). Neither another rate, drop law, pacing rule nor "
-    "window does it."
+    "A scheme that starts with 10 segments and doubles once per base RTT reaches 144 Mbit/s after about ten rounds, as "
+    "here. The published times require the RTT of Table III from the start: with it, or over a return link that "
+    "requests its capacity, BBR's start-up is reproduced (`geo/set-ups`). Another rate, drop law, pacing rule or "
+    "window does not reproduce it."
 )
 WHY_LATE = (
-    "The path alone hardly ever passes 1.7 s (`geo/ping`), and a queue of 18 MB adds a second at 144 Mbit/s. 2 s need "
-    "a longer queue, or a service that now and then gives less while 18 MB wait (rates that vary in "
+    "The RTT of the path alone rarely exceeds 1.7 s (`geo/ping`), and a queue of 18 MB adds 1 s at 144 Mbit/s. RTTs "
+    "of 2 s require a longer queue, or a rate that falls temporarily while 18 MB are queued (varying rates in "
     "`geo/set-ups`)."
 )
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """Spreads, queues and dips of this page's downloads."""
+    """Explanations from the spread, queues and dips of these downloads."""
     runs = t["runs"]
     of = {cc: runs[runs["cc"] == cc] for cc in SCHEMES}
     mean, sd = ({cc: f(of[cc]["mean_mbps"]) for cc in SCHEMES} for f in (_mean, _deviation))
     theirs = TABLES["steady"][4]
     effect = (
         f"The means of the two differ by {mean['cubic'] - mean['bbr']:.1f} Mbit/s (published "
-        f"{theirs[0][0] - theirs[0][1]:.1f}), but the throughput of a download spreads less here: by {sd['cubic']:.1f} "
-        f"(Cubic) and {sd['bbr']:.1f} Mbit/s (BBR), published {theirs[1][0]:g} and {theirs[1][1]:g}."
+        f"{theirs[0][0] - theirs[0][1]:.1f}), but throughput varies less between downloads here: the standard "
+        f"deviation is {sd['cubic']:.1f} (Cubic) and {sd['bbr']:.1f} Mbit/s (BBR), published {theirs[1][0]:g} and "
+        f"{theirs[1][1]:g}."
     )
     queue = (
-        "Here Cubic loses packets to the queue alone and fills it up to where random dropping holds it, 18 MB and more,"
-        f" which adds up to a second: {_mean(of['cubic']['rtt_ms']):.0f} ms, with a spread of "
-        f"{_deviation(of['cubic']['rtt_ms']):.0f} ms over downloads. The published mean and spread mean that its queue "
-        "was often far from there. Losses that five pings a second hardly meet are enough for that (fades of 10 ms in "
-        "`geo/set-ups`); drop law and window are not."
+        "Here Cubic loses packets only at the queue, and fills it to the level at which random drops limit it: 18 MB "
+        f"and more, which adds up to 1 s. Its RTT is {_mean(of['cubic']['rtt_ms']):.0f} ms, with a standard deviation "
+        f"of {_deviation(of['cubic']['rtt_ms']):.0f} ms over downloads. The published mean and deviation imply that "
+        "the queue was often much shorter. Losses that five pings per second rarely encounter are enough for that "
+        "(fades of 10 ms in `geo/set-ups`); another drop law or window is not."
     )
     spacing = of["bbr"]["dip_spacing_s"]
     probes = (
-        "Linux's BBR asks for the minimum RTT 10 s after it found the last one, and needs near silence and a round to "
-        f"drain for the asking: dips begin every {spacing.mean():.1f} s (mean over {spacing.count()} downloads)."
+        "Linux's BBR probes for the minimum RTT 10 s after it last found one, and a probe takes the time to drain the "
+        f"pipe and a round trip: dips start every {spacing.mean():.1f} s (mean over {spacing.count()} downloads)."
     )
     top = abs(_mean(of["bbr"]["p90_mbps"]) / _mean(of["cubic"]["p90_mbps"]) - 1)
     return {
@@ -434,7 +443,7 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
         "effect-steady": effect,
         "rtt-spread": queue,
         "probe": probes,
-        "p90": f"Both 90th percentiles are at the ceiling; they differ by {100 * top:.1f} %.",
+        "p90": f"Both 90th percentiles are close to the rate of the link; they differ by {100 * top:.1f} %.",
     }
 
 
@@ -457,24 +466,24 @@ EXPLAINED = {
 }
 
 FINE = "fine steps"
-"""Variant whose jitter is drawn ten times as often."""
+"""Variant with the jitter drawn ten times as often."""
 
 
 def fine_cases(ask: Ask) -> list[Case]:
-    """The first downloads of Cubic with fine steps of the jitter."""
+    """First downloads of Cubic, with the jitter drawn every 20 ms."""
     mine = [c for c in cases(ask) if c.cc == "cubic" and c.seed <= ask.count(2, 20, 20)]
     return beside.varied(mine, FINE, {"jitter.step": "20 ms"})
 
 
 def why_modes(t: Tables, variants: Tables) -> dict[str, str]:
-    """Start-up of Cubic with the jitter's steps as run, and with fine ones."""
+    """Explanations from the start-up of Cubic with both intervals of the jitter."""
     runs, fine = (frames.pick(x["runs"], cc="cubic")["startup_mbps"] for x in (t, variants))
-    said = (
+    text = (
         f"Over {len(runs)} downloads Cubic's start-up has {_modes(runs)}. With the jitter drawn ten times as often it "
-        f"has {_modes(fine)} over {len(fine)}, with a standard deviation of {fine.std():.2f} in place of "
+        f"has {_modes(fine)} over {len(fine)}, with a standard deviation of {fine.std():.2f} instead of "
         f"{runs.std():.2f} Mbit/s."
     )
-    return dict.fromkeys(("start-cubic", "start-sd-cubic", "start-rtt-cubic", "start-rtt-sd-cubic"), said)
+    return dict.fromkeys(("start-cubic", "start-sd-cubic", "start-rtt-cubic", "start-rtt-sd-cubic"), text)
 
 
 def _modes(values: pd.Series[float]) -> str:

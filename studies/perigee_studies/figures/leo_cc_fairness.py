@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Fairness and efficiency in the testbed: Mazilu et al., Fig. 4 to 7.
 
-Metrics: min(g1, g2) / max(g1, g2) in each second of the last 100 s, for two flows, or for the long
-flow and the best short one; mean over all seconds and runs (in addition, the ratio of means and
-Jain's index). Efficiency in the window from 100 to 150 s: sum of goodputs over 100 Mbit/s; mean
-smoothed RTT over 50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
+Fairness: ratio min(g1, g2) / max(g1, g2) of the goodputs in each second of the last 100 s, of the two
+flows or of the long flow and the best short one; mean over all seconds and runs. The tables also
+contain the ratio of means and Jain's index.
+
+Efficiency, in the window from 100 to 150 s: utilisation is the sum of goodputs over 100 Mbit/s, delay
+the mean smoothed RTT over 50 ms; "useful" goodput subtracts retransmitted frames of 1500 bytes.
 """
 
 from __future__ import annotations
@@ -50,14 +52,14 @@ if TYPE_CHECKING:
 HALF = 0.5
 """Approximate ratio of two Cubic or SaTCP flows with unequal RTTs in Fig. 4, "in many cases"."""
 PROPORTIONAL = {3: 1 / 3, 6: 1 / 6}
-"""The long flow's share in Fig. 6 for all schemes described as proportionally fair, by number of
+"""Ratio of the long flow in Fig. 6 with schemes that the text calls proportionally fair, by number of
 bottlenecks."""
 LONG = {
     3: dict.fromkeys(("cubic", "satcp", "bbr3", "leocc", "astraea"), PROPORTIONAL[3]),
     6: {**dict.fromkeys(("cubic", "satcp", "bbr3", "leocc"), PROPORTIONAL[6]), "vivace": 0.0, "astraea": 0.0},
 }
-"""Values for statements of the text on Fig. 6: Vivace's long flow over six bottlenecks collapses
-almost completely, and Astraea's has little above 120 ms."""
+"""Ratios that correspond to statements of the text on Fig. 6. Over six bottlenecks, Vivace's long flow
+"almost completely" collapses, and Astraea's receives little above 120 ms."""
 
 
 def _pair(o: Outcome) -> dict[str, Any]:
@@ -80,8 +82,8 @@ def _many(o: Outcome) -> dict[str, Any]:
     d = o.digest
     mask = d.window(100, 150)
     goodput = np.nan_to_num(d.mbps()[:, mask]).sum(axis=0).mean()
-    sent = d.columns["retransmits"]
-    again = np.nan_to_num(sent[:, d.t_s == 150]).sum() - np.nan_to_num(sent[:, d.t_s == 100]).sum()
+    resent = d.columns["retransmits"]
+    again = np.nan_to_num(resent[:, d.t_s == 150]).sum() - np.nan_to_num(resent[:, d.t_s == 100]).sum()
     return {
         "utilisation": goodput / CAPACITY_MBPS,
         "useful": (goodput - again * 1500 * 8 / 50 / 1e6) / CAPACITY_MBPS,
@@ -117,7 +119,7 @@ def _panels(
 
 
 def draw_inter(t: Tables) -> dict[str, Any]:
-    """Plots one panel per queue; the last is with cuts."""
+    """Plots the ratio by RTT: one panel per queue, and one with cuts."""
     runs = t["runs"].assign(kind=[f"{q:g}/{c}" for q, c in zip(t["runs"]["queue_bdp"], t["runs"]["cuts"], strict=True)])
     names = {"0.2/0": "0.2 BDP", "1/0": "1 BDP", "4/0": "4 BDP", "1/1": "1 BDP, cuts every 15 s"}
     half = {kind: dict.fromkeys(("cubic", "satcp"), HALF) for kind in ("0.2/0", "1/0", "4/0")}
@@ -125,27 +127,27 @@ def draw_inter(t: Tables) -> dict[str, Any]:
 
 
 def draw_intra(t: Tables) -> dict[str, Any]:
-    """Plots one panel."""
+    """Plots the ratio by RTT in one panel."""
     return {"intra-rtt": _panels(t["runs"], "cuts", {1: "1 BDP, cuts every 15 s"})}
 
 
 def draw_parking(t: Tables) -> dict[str, Any]:
-    """Plots one panel for three bottlenecks and one for six."""
+    """Plots the ratio by RTT for three and six bottlenecks, and by queue length."""
     lines = {n: {1.0: "max-min fair", 1 / n: "proportionally fair"} for n in (3, 6)}
-    whole = t["runs"][t["runs"]["queue_bdp"] == 1.0]
+    one_bdp = t["runs"][t["runs"]["queue_bdp"] == 1.0]
     titles = {3: "3 bottlenecks", 6: "6 bottlenecks"}
-    pictures = {"parking-lot": _panels(whole, "bottlenecks", titles, lines, published=LONG)}
+    figures = {"parking-lot": _panels(one_bdp, "bottlenecks", titles, lines, published=LONG)}
     by_queue = frames.pick(t["runs"], bottlenecks=3, rtt_ms=SHALLOW_RTT_MS)
     if len(by_queue) and by_queue["queue_bdp"].nunique() > 1:
         title = {3: f"3 bottlenecks, {SHALLOW_RTT_MS} ms"}
-        pictures["queue"] = _panels(by_queue, "bottlenecks", title, lines, ("queue_bdp", "queue, BDP"))
-    return pictures
+        figures["queue"] = _panels(by_queue, "bottlenecks", title, lines, ("queue_bdp", "queue, BDP"))
+    return figures
 
 
 def draw_efficiency(t: Tables) -> dict[str, Any]:
     """Plots utilisation against delay: means, and each run as a dot.
 
-    Pale symbols are goodput without retransmissions.
+    Pale symbols are the useful goodput.
     """
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
@@ -161,7 +163,7 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
 
 
 NEAR_FULL, SHORTER = 6, 2.5
-"""Published delays: "near 6" for Cubic and SaTCP; that of BBRv3 and LeoCC."""
+"""Published delays, relative to 50 ms: "near 6" for Cubic and SaTCP; about 2.5 for BBRv3 and LeoCC."""
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
@@ -170,7 +172,7 @@ def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
 
 
 def check_inter(t: Tables) -> list[Verdict]:
-    """Compares the fairness between flows with different RTTs with the paper's figure."""
+    """Claims on the fairness between flows with different RTTs (Fig. 4)."""
     runs, source = t["runs"], "Fig. 4"
     plain = runs[runs["cuts"] == 0]
     one = plain[plain["queue_bdp"] == 1.0]
@@ -213,7 +215,7 @@ def check_inter(t: Tables) -> list[Verdict]:
 
 
 def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
-    """Claims on BBRv3 over 1 BDP, by the difference of the RTTs."""
+    """Claims on BBRv3 with a queue of 1 BDP, by the difference of the RTTs."""
     ratio = bbr3.groupby("rtt_ms")["ratio"].mean()
     if len(ratio) < 2:
         return []
@@ -229,7 +231,7 @@ def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 def _spread(runs: pd.DataFrame) -> float:
-    """Standard deviation of the ratio over seconds and runs (error bars), averaged over RTTs."""
+    """Standard deviation of the ratio over seconds and runs (the error bars), averaged over RTTs."""
     if runs.empty:
         return float("nan")
     by_rtt = (
@@ -239,7 +241,7 @@ def _spread(runs: pd.DataFrame) -> float:
 
 
 def check_intra(t: Tables) -> list[Verdict]:
-    """Compares the fairness between flows with the same RTT with the paper's figure."""
+    """Claims on the fairness between flows with the same RTT (Fig. 5)."""
     runs, source = t["runs"], "Fig. 5"
     gap = abs(_mean(runs, "cubic") - _mean(runs, "satcp"))
     spread = {cc: _spread(runs[runs["cc"] == cc]) for cc in SCHEMES}
@@ -257,7 +259,7 @@ def check_intra(t: Tables) -> list[Verdict]:
 
 
 TRAINED_MS = 140
-"""Longest RTT in Astraea's training."""
+"""Longest RTT in Astraea's training, ms."""
 
 
 def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
@@ -273,7 +275,7 @@ def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 def check_parking(t: Tables) -> list[Verdict]:
-    """Compares the share of the long flow in a parking lot with the paper's figure."""
+    """Claims on the long flow in a parking lot (Fig. 6)."""
     out = []
     for n in PROPORTIONAL:
         here = frames.pick(t["runs"], bottlenecks=n, queue_bdp=1.0)
@@ -299,11 +301,11 @@ def check_parking(t: Tables) -> list[Verdict]:
 
 
 CLOSE = {3: 0.08, 6: 0.05}
-"""Bounds of proportional fairness around the ratio, by number of bottlenecks; ours."""
+"""Our tolerance around the proportionally fair ratio, by number of bottlenecks."""
 
 
 def _proportional(key: str, words: str, source: str, n: int, ours: Estimate) -> Verdict:
-    """Claim that the long flow has its proportional share; the study prints no number."""
+    """Claim that the ratio is proportionally fair; the study prints no number."""
     low, high = (round(PROPORTIONAL[n] + sign * CLOSE[n], 3) for sign in (-1, 1))
     return within(key, words, source, f"proportional fairness (1/{n})", ours, low, high)
 
@@ -311,7 +313,7 @@ def _proportional(key: str, words: str, source: str, n: int, ours: Estimate) -> 
 def _long_astraea(astraea: pd.DataFrame, n: int, source: str) -> Verdict:
     """Claim on the long flow of Astraea.
 
-    Its share is proportional over three bottlenecks, and small over six with a long RTT.
+    Its ratio is proportionally fair over three bottlenecks, and small over six with a long RTT.
     """
     if n == 3:
         inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
@@ -323,11 +325,11 @@ def _long_astraea(astraea: pd.DataFrame, n: int, source: str) -> Verdict:
 
 
 FULL = {"cubic": 0.90, "satcp": 0.90, "bbr3": 0.88}
-"""Thresholds for a full link; payload is 0.956 of the rate."""
+"""Utilisation from which a link counts as full, relative to the maximum for payload (0.956)."""
 
 
 def check_efficiency(t: Tables) -> list[Verdict]:
-    """Compares the efficiency with many flows with the paper's figure."""
+    """Claims on the efficiency with many flows (Fig. 7)."""
     runs, source, out = t["runs"], "Fig. 7", []
     for n in sorted(set(runs["flows"])):
         here = runs[runs["flows"] == n]
@@ -361,7 +363,7 @@ def _between_runs(runs: pd.DataFrame) -> float:
 
 
 def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
-    """Claims that Astraea keeps the smallest queue, which grows with the number of flows."""
+    """Claims that Astraea has the shortest queue, which grows with the number of flows."""
     inflation = {n: {cc: _mean(runs[runs["flows"] == n], cc, "inflation") for cc in SCHEMES} for n in FLOWS}
     least = {
         f"{n} flows": all(mine["astraea"] <= v for v in mine.values())
@@ -377,7 +379,7 @@ def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 EDGE = "Triangles at the right edge: levels that the study's text states."
-COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
+COMMON = "100 Mbit/s, the entire RTT on the data path, queues in bytes."
 PARKING = beside.together(
     Evidence(evidence.parking_cases, evidence.explain_parking, tuple(evidence.PARKING)),
     astraea.PARKING,
@@ -411,8 +413,8 @@ EXPERIMENTS = [
         verdicts=check_inter,
         draw=draw_inter,
         method="Flow 1: 20 ms from 0 s; flow 2: 20 to 200 ms from 50 s; 200 s. Queues 0.2, 1 and 4 BDP of flow 2. "
-        f"{COMMON} Window: the last 100 s. The study describes this figure without cuts; with cuts every 15 s beside "
-        "it.",
+        f"{COMMON} Window: the last 100 s. The study describes this figure without cuts; runs with cuts "
+        "every 15 s are shown in addition.",
         deviations=DEVIATIONS,
         evidence=INTER,
         metrics=RATIO,
@@ -467,12 +469,12 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         evidence=EFFICIENCY,
         metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
-over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
-1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",
+over 50 ms, mean over flows (`inflation_by_sample`: with equal weight of all RTT samples). `useful`: goodput minus
+retransmitted frames of 1500 bytes. Jain's index over mean goodputs (`jain`).""",
         captions={
-            "efficiency": "Means over runs, with a dot for each run; pale: the frames sent again "
-            "subtracted. Dotted: the published delays, near 6 (Cubic, SaTCP) and 2.5 (BBRv3, LeoCC). The upper right "
-            "is best; panels have scales of their own."
+            "efficiency": "Means over runs, with a dot for each run; pale: without retransmitted "
+            "frames. Dotted: the published delays, near 6 (Cubic, SaTCP) and 2.5 (BBRv3, LeoCC). The upper right is "
+            "best; the scales of the panels differ."
         },
     ),
 ]

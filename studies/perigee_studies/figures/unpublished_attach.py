@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Comparison of attachment policies of a dish by RTT, handovers and goodput, which no study has.
+"""Attachment policies of a dish, compared by RTT, handovers and goodput.
 
-Every study has one policy and rarely gives a reason for it. The policy determines both the length
-of paths and the rate of handovers.
+The policy determines both the length of paths and the rate of handovers. Each study uses a single
+policy, and rarely states why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from perigee_studies.verdicts import Verdict, order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SOURCE = "one policy a study; others not measured"
+SOURCE = "one policy per study; others not measured"
 FILE = "leo-cc/leoem-sky.toml"
 SCHEMES = ("cubic", MINE)
 PAIRS = {"San Diego - New York": ("san-diego", "new-york"), "New York - London": ("new-york", "london")}
@@ -39,16 +39,16 @@ POLICIES: dict[str, tuple[str, str]] = {
     SLOTS: ("nearest", "hold"),
     LONGEST: ("longest-visibility", "lost"),
 }
-"""Preferred satellite, and the condition for leaving a satellite that is still in view."""
+"""Preferred satellite (`attach`), and condition for a new selection (`reselect`), by policy."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), events=("handover",))
 BEGIN_S = 10.0
 LOOKS = ("#08306b", "#6baed6")
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Pairs x runs x policies x schemes.
+    """Runs for each pair, policy and scheme.
 
-    All policies of a run have the same orbits, which differ between runs.
+    Runs with the same number have the same orbits under all policies; others start at another time.
     """
     out = []
     for run in range(1, ask.count(1, 5, 20) + 1):
@@ -87,7 +87,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims on the effects of a policy on RTT, handovers, and both schemes' goodput."""
+    """Claims on the effects of a policy on the base RTT, on handovers, and on goodput by scheme."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         here = frames.pick(runs, pair=pair)
@@ -99,7 +99,7 @@ def verdicts(t: Tables) -> list[Verdict]:
         for more, less in ((SHORTEST, KEPT), (NEAREST, SLOTS), (KEPT, LONGEST)):
             words = f"{pair}: {more} has more handovers than {less}"
             rate = _both(one, "handovers_per_min", more, less)
-            out.append(order(f"handovers-{pair}-{more}", words, SOURCE, rate, unit="a minute", kind=Kind.UNPUBLISHED))
+            out.append(order(f"handovers-{pair}-{more}", words, SOURCE, rate, unit="per minute", kind=Kind.UNPUBLISHED))
         for cc in [s for s in SCHEMES if s in set(here["scheme"])]:
             mine = frames.pick(here, scheme=cc)
             for better, worse in ((LONGEST, SHORTEST), (LONGEST, KEPT), (KEPT, NEAREST)):
@@ -157,7 +157,7 @@ def draw(t: Tables) -> dict[str, Any]:
 EXPERIMENTS = [
     Experiment(
         name="leo-cc/attach",
-        title="Which satellite a dish attaches to",
+        title="Attachment policies of a dish",
         figure="never measured",
         schemes=SCHEMES,
         cases=cases,
@@ -165,13 +165,14 @@ EXPERIMENTS = [
         verdicts=verdicts,
         draw=draw,
         method="""A flow between one dish in each of two cities over Starlink's first shell, 100 Mbit/s, a hard
-handover of 45 to 120 ms at each change of satellite. Dishes prefer the satellite of the shortest path to the other
-end, the nearest (in a single shell the highest, too), or the one that stays in view longest; they choose anew at each
-routing (every 100 ms), every 15 s, or only when the satellite is lost. All policies of a run have the same orbits, and
-each run begins at another time of them. From 10 s on. OrbCC is that of its study's simulator, and its ports are
-instrumented.""",
-        metrics="""Base RTT: the path's without queues, mean over time. Handovers: of both dishes together. Goodput of
-the flow, Mbit/s. Orders are tested run by run; base RTT and handovers do not depend on the scheme.""",
+handover of 45 to 120 ms at each change of satellite. Dishes select the satellite of the shortest path to the other
+end, the nearest one (in a single shell also the highest), or the one that stays in view longest; they repeat the
+selection whenever routes are computed (every 100 ms), every 15 s, or only when the satellite is lost. Runs with the
+same number have the same orbits under all policies; others start at another time. Results are from 10 s on. OrbCC is
+that of its study's simulator, with telemetry at all ports.""",
+        metrics="""Base RTT: RTT of the path without queues, mean over time, ms. Handovers: of both dishes together, per
+minute. Goodput of the flow, Mbit/s. Orders are tested run by run; base RTT and handovers do not depend on the
+scheme.""",
         evidence=why.evidence(cases, NEAREST, SHORTEST, LONGEST),
         captions={"attach": "Bars: means over runs; dots: runs."},
     ),

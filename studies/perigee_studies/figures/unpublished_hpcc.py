@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """HPCC, OrbCC's predecessor, over paths with changing and unequal RTTs.
 
-The study calls HPCC insufficient, but shows no results. HPCC with the RTT of the handshake as its T
-(`hpcc`), and inside TCP with the ports' mean RTT (`hpcc_tcp`), are compared with OrbCC of the
-study's simulator: one flow on a path with a new rate and RTT every 5 s, two flows with unequal
-RTTs, and two flows between cities of a constellation.
+The OrbCC study calls HPCC insufficient, but shows no results. OrbCC of the study's simulator is
+compared with HPCC as published (`hpcc`: reference RTT T from the handshake) and with its control law
+in TCP (`hpcc_tcp`: T is the mean RTT that ports report). Paths: one flow with a new rate and RTT
+every 5 s, two flows with unequal RTTs, and two flows between cities over a constellation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PATHS = ("New York - London", "Seattle - New York", "San Diego - Shanghai")
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Each path and run under each scheme."""
+    """Runs of each path under each scheme."""
     return [
         Case(file, cc, {"path": path, "run": run}, run, sets, KEEP)
         for file, path, run, sets in _paths(ask)
@@ -66,7 +66,7 @@ def _paths(ask: Ask) -> Iterator[tuple[str, str, int, dict[str, object]]]:
     for run in range(1, ask.count(1, 5, 10) + 1):
         for path in ask.pick(PATHS[:1], PATHS, PATHS):
             a, b, _, packets = SHARED[path]
-            # Runs differ in the time of the constellation, not only in the start of the flows.
+            # Runs also differ in the start time of the constellation, not only of the flows.
             sets: dict[str, object] = {
                 "run.duration": f"{ask.count(40, 60, 120)} s",
                 "run.vary": "phase",
@@ -103,7 +103,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims by path: OrbCC has more goodput, less delay, fairer shares than predecessors."""
+    """Claims by path: OrbCC carries more, with less delay and fairer shares, than HPCC."""
     runs, out = t["runs"], []
     for path in dict.fromkeys(runs["path"]):
         here = frames.pick(runs, path=path)
@@ -149,7 +149,7 @@ def _both(here: pd.DataFrame, column: str, *schemes: str) -> list[tuple[str, flo
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Plots means over runs, and each run as a dot, by path."""
+    """Plots carried rate, delay and goodput ratio by path: means over runs, and each run as a dot."""
     runs = t["runs"]
     paths, ccs = list(dict.fromkeys(runs["path"])), list(dict.fromkeys(runs["scheme"]))
     figure, axes = style.panels(3, 1, width=3.4, height=0.42 * len(paths) + 1.0)
@@ -181,23 +181,24 @@ def draw(t: Tables) -> dict[str, Any]:
 EXPERIMENTS = [
     Experiment(
         name="orbcc/hpcc",
-        title="HPCC over RTTs that change and differ",
+        title="HPCC with changing and unequal RTTs",
         figure="stated, never measured",
         schemes=SCHEMES,
         cases=cases,
         tables=tables,
         verdicts=verdicts,
         draw=draw,
-        method="""One flow whose rate and RTT change every 5 s (the schedules of the responsiveness experiment); two
-flows of 20 ms and of 60 to 200 ms over 100 Mbit/s, queue one BDP of the larger RTT, 600 RTTs of it; two flows between
-the same two cities over the study's constellation, each run at another time of the day. HPCC as it was published, its
-T the RTT of the handshake (`hpcc`), and its law inside TCP with the ports' mean RTT and flow count (`hpcc_tcp`), on
-the telemetry that OrbCC has. HPCC's telemetry is bytes in its packets, that of OrbCC in its study's simulator is not:
-claims are on what is carried, bytes of telemetry included.""",
-        metrics="""Carried: goodput of all flows together over the payload's share of the bytes of a full packet,
-Mbit/s (`carried_mbps`; `goodput_mbps`: the payload alone). RTT over base RTT: the RTT's mean over time and flows over
-that of the base RTT. Goodput ratio: smaller over larger of both means. Windows: the whole run for one flow, its second
-half for two. Orders are tested run by run.""",
+        method="""One flow over a path with a new rate and RTT every 5 s (the schedules of the responsiveness
+experiment); two flows with RTTs of 20 ms and of 60 to 200 ms over 100 Mbit/s, with a queue of one BDP and a duration of
+600 RTTs, both of the larger RTT; two flows between the same two cities over the study's constellation, each run at
+another time of the day. HPCC as published, with the RTT of the handshake as T (`hpcc`), and its control law in TCP with
+the mean RTT and flow count that ports report (`hpcc_tcp`); both use the telemetry of OrbCC. HPCC's telemetry occupies
+bytes of its packets, that of OrbCC in its study's simulator does not: claims therefore compare the carried rate,
+telemetry included.""",
+        metrics="""Carried rate: goodput of all flows together, divided by the payload share of a full packet, Mbit/s
+(`carried_mbps`; `goodput_mbps`: payload only). RTT over base RTT: ratio of the means over time and flows. Goodput
+ratio: smaller over larger of the two mean goodputs. Windows: the entire run with one flow, its second half with two.
+Orders are tested run by run.""",
         evidence=why.evidence(cases, verdicts, (CHANGING, unlike(100))),
         captions={"hpcc": "Means over runs; dots: runs."},
     ),

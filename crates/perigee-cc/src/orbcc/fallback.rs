@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fallback to Cubic while telemetry is missing or does not cover the queue: from the current
-//! window, and with slow start on connections that never had telemetry.
+//! Fallback to Cubic while telemetry is missing or does not cover the queue. Cubic starts from the
+//! current window, and in slow start on connections that never had telemetry.
 //!
 //! ```text
-//!            ACKs without telemetry for 2 sRTT, or partial telemetry while the unexplained
-//!            part of the RTT stays 20 % above its lowest and a wider window brings no more
+//!            ACKs without telemetry for 2 sRTT, or partial telemetry while the part of the RTT
+//!            that it does not explain is 20 % above its minimum and a larger window does not
+//!            increase the delivery rate
 //!   OrbCC ─────────────────────────────────────────────────────────────► Cubic
 //!     ▲                                                                    │
 //!     └──────────────── complete telemetry for 1 sRTT ─────────────────────┘
 //! ```
 //!
-//! Silence does not count as missing telemetry: no ACK arrives during an outage, and there is no
-//! handover of control.
+//! The absence of ACKs does not count as missing telemetry, so that an outage causes no switch.
 //!
-//! A longer RTT may be an unreported queue, or a longer path. The window distinguishes the two: on
-//! a longer path the delivery rate grows with the window, at a saturated hop it does not. (The
-//! specification hands over at once; a step of the RTT could then not be distinguished from a queue
-//! if an idle access link has no telemetry.)
+//! A longer RTT is due either to a queue that no telemetry reports or to a longer path. The delivery
+//! rate distinguishes the two: on a longer path it grows with the window, at a saturated hop it does
+//! not. (OrbCC's specification switches immediately. Then a longer path would count as a queue
+//! whenever an idle access link has no telemetry.)
 
 use crate::cubic::{self, Cubic};
 use crate::*;
 
+/// Ratio of the base RTT to its minimum above which the rise is tested.
 const UNEXPLAINED_RISE: f64 = 1.2;
-/// Growth of the window after which the delivery rate is compared, and the fraction of that growth
-/// by which the rate must grow.
+/// Growth of the window (ratio) after which the delivery rate is compared.
 const TEST_GROWTH: f64 = 1.1;
-const FOLLOWS: f64 = 0.5;
-/// Number of sRTTs. A window that does not grow during two such periods is limited by a port with
-/// telemetry, if one is busy, and otherwise by an unknown port.
+/// Fraction of the window's growth by which the delivery rate must grow on a longer path.
+const RATE_RESPONSE: f64 = 0.5;
+/// Duration in sRTTs of a test in which the window does not grow. If a port with telemetry is busy,
+/// it limits the window; otherwise the limit is taken to be a port without telemetry.
 const TEST_ROUNDS: u64 = 8;
+/// Utilisation from which a port with telemetry is busy.
 const BUSY: f64 = 0.85;
 
-/// Handover of control.
+/// Switch between OrbCC and its fallback (not a satellite handover).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handover {
+pub(crate) enum Switch {
     ToFallback,
-    Back,
+    ToOrbCc,
 }
 
 /// Telemetry coverage of an ACK.
@@ -60,27 +62,28 @@ impl Coverage {
     }
 }
 
-/// Input of the watch from an ACK.
+/// Input of [`Fallback::watch`] from an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WatchInput {
     pub coverage: Coverage,
     pub srtt: Nanos,
     pub base_rtt_s: f64,
-    /// Window, in bytes.
+    /// Congestion window in bytes.
     pub window: u64,
     /// Delivery rate in bytes per second; zero if unknown.
     pub rate: f64,
-    /// Utilisation of the busiest port with telemetry.
+    /// Utilisation of the busiest port with telemetry, 1 = full.
     pub utilisation: f64,
 }
 
-/// Test of a rise of the RTT that no port explains.
+/// Test of a rise of the RTT that telemetry does not explain: a queue, or a longer path?
 #[derive(Clone, Copy, Debug)]
 struct Rise {
     since: Nanos,
-    /// State one sRTT later: time, window, rate.
+    /// State one sRTT after `since`: time, window in bytes, delivery rate in bytes per second.
     mark: Option<(Nanos, f64, f64)>,
-    /// Whether the test has failed once: it is repeated, as rates are distorted after an outage.
+    /// Whether the test has indicated a queue once. It is repeated, since rates are distorted after
+    /// an outage.
     failed: bool,
 }
 
@@ -88,13 +91,16 @@ struct Rise {
 pub(crate) struct Fallback {
     cubic: Cubic,
     active: bool,
-    /// Whether the window has been chosen by telemetry.
+    /// Whether telemetry has determined the window at least once.
     informed: bool,
-    bare_since: Option<Nanos>,
+    /// Start of the current series of ACKs without telemetry.
+    none_since: Option<Nanos>,
+    /// Start of the current series of ACKs with complete telemetry.
     complete_since: Option<Nanos>,
     rise: Option<Rise>,
+    /// Minimum base RTT on the current path.
     lowest_base_rtt_s: f64,
-    /// Window and threshold before the last reduction, for undo.
+    /// Window and ssthresh in bytes before the last reduction, for undo.
     prior: (u64, u64),
 }
 
@@ -104,7 +110,7 @@ impl Fallback {
             cubic: Cubic::new(&Params::defaults(cubic::PARAMS), init),
             active: false,
             informed: false,
-            bare_since: None,
+            none_since: None,
             complete_since: None,
             rise: None,
             lowest_base_rtt_s: f64::INFINITY,
@@ -116,19 +122,20 @@ impl Fallback {
         self.active
     }
 
-    /// Fallback is active; watch for telemetry to return.
+    /// Records that another controller has taken over, without changing a window.
     pub fn set_active(&mut self) {
         self.active = true;
     }
 
-    /// Resets the lowest base RTT, which belongs to the old path.
+    /// Resets the minimum base RTT, which belongs to the old path.
     pub fn on_path_change(&mut self) {
         self.lowest_base_rtt_s = f64::INFINITY;
         self.rise = None;
     }
 
-    /// Evaluates the telemetry of each ACK; returns a handover when due.
-    pub fn watch(&mut self, now: Nanos, seen: &WatchInput) -> Option<Handover> {
+    /// Evaluates the telemetry of an ACK; returns a switch when one is due. Must be called for each
+    /// ACK.
+    pub fn watch(&mut self, now: Nanos, seen: &WatchInput) -> Option<Switch> {
         let srtt = seen.srtt;
         if srtt == Nanos::ZERO {
             return None;
@@ -139,19 +146,19 @@ impl Fallback {
             }
             holds.then(|| now.saturating_sub(*since.get_or_insert(now)))
         };
-        let bare = lasts(&mut self.bare_since, seen.coverage == Coverage::None);
+        let none = lasts(&mut self.none_since, seen.coverage == Coverage::None);
         let complete = lasts(&mut self.complete_since, seen.coverage == Coverage::Complete);
         self.lowest_base_rtt_s = self.lowest_base_rtt_s.min(seen.base_rtt_s);
         if self.active {
-            return complete.filter(|t| *t >= srtt).map(|_| Handover::Back);
+            return complete.filter(|t| *t >= srtt).map(|_| Switch::ToOrbCc);
         }
-        let blind = bare.is_some_and(|t| t >= srtt * 2) || self.hides_a_queue(now, seen);
-        blind.then_some(Handover::ToFallback)
+        let blind = none.is_some_and(|t| t >= srtt * 2) || self.has_unreported_queue(now, seen);
+        blind.then_some(Switch::ToFallback)
     }
 
-    /// Whether the RTT has risen without an explanation in telemetry, while a larger window does
-    /// not increase the rate.
-    fn hides_a_queue(&mut self, now: Nanos, seen: &WatchInput) -> bool {
+    /// Whether the RTT has risen without an explanation in telemetry and a larger window does not
+    /// increase the delivery rate.
+    fn has_unreported_queue(&mut self, now: Nanos, seen: &WatchInput) -> bool {
         let unexplained = seen.base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
         if seen.coverage != Coverage::Partial || !unexplained {
             self.rise = None;
@@ -168,7 +175,7 @@ impl Fallback {
         let age = now.saturating_sub(at);
         let growth = window / window_then;
         let longer_path = if growth >= TEST_GROWTH && age >= seen.srtt * 2 {
-            seen.rate > rate_then * (1.0 + FOLLOWS * (growth - 1.0))
+            seen.rate > rate_then * (1.0 + RATE_RESPONSE * (growth - 1.0))
         } else if age >= seen.srtt * TEST_ROUNDS {
             seen.utilisation >= BUSY
         } else {
@@ -184,13 +191,13 @@ impl Fallback {
         !longer_path
     }
 
-    /// Telemetry described a port.
+    /// Records that an ACK carried the telemetry of a port.
     pub fn on_reading(&mut self) {
         self.informed = true;
     }
 
-    /// Takes over: in congestion avoidance from a window that telemetry has chosen. The first
-    /// window is no such window: Cubic then starts as on any new connection.
+    /// Switches to Cubic: in congestion avoidance if telemetry has determined the window, otherwise
+    /// in slow start, as on any new connection.
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window) {
         self.active = true;
         self.cubic.reset(cx);
@@ -199,6 +206,7 @@ impl Fallback {
         }
     }
 
+    /// Switches back to OrbCC at the current window.
     pub fn hand_back(&mut self, w: &mut Window) {
         self.active = false;
         w.ssthresh = INFINITE_SSTHRESH;
@@ -214,7 +222,8 @@ impl Fallback {
         self.cubic.ssthresh(cx, w)
     }
 
-    /// Applies reductions, which OrbCC's transport leaves to the scheme: at once instead of by PRR.
+    /// Reduces the window immediately: the transport leaves reductions to OrbCC and does not apply
+    /// PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.cubic.on_transition(cx, w, t);
         match t {
@@ -237,8 +246,9 @@ impl Fallback {
 mod tests {
     use super::*;
 
-    /// A path whose RTT rises from 20 ms to `rtt_s` of the window; the window grows by 5 % per RTT.
-    fn runs_blind(rtt_s: impl Fn(f64) -> f64, utilisation: f64, grows: bool) -> bool {
+    /// Whether the fallback is entered on a path whose RTT rises from 20 ms to `rtt_s(window)`; the
+    /// window grows by 5 % of its initial value per RTT if `grows`.
+    fn falls_back(rtt_s: impl Fn(f64) -> f64, utilisation: f64, grows: bool) -> bool {
         let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
         let mut f = Fallback::new(&init);
         let (mut now, mut window) = (Nanos::from_secs(1), 250_000.0);
@@ -267,17 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_path_brings_more_with_a_wider_window_a_full_hop_does_not() {
-        assert!(!runs_blind(|_| 0.1, 0.2, true), "the path is longer");
-        assert!(
-            runs_blind(|window| (window / 6.25e6).max(0.025), 0.2, true),
-            "50 Mbit/s are all that gets through"
-        );
+    fn a_saturated_hop_without_telemetry_causes_a_fallback_and_a_longer_path_does_not() {
+        assert!(!falls_back(|_| 0.1, 0.2, true), "the path is longer");
+        assert!(falls_back(|window| (window / 6.25e6).max(0.025), 0.2, true), "the bottleneck has 50 Mbit/s");
     }
 
     #[test]
-    fn a_window_that_stands_is_held_by_a_busy_port_or_by_nothing_known() {
-        assert!(!runs_blind(|_| 0.1, 0.95, false));
-        assert!(runs_blind(|_| 0.1, 0.3, false));
+    fn a_constant_window_causes_a_fallback_unless_a_port_with_telemetry_is_busy() {
+        assert!(!falls_back(|_| 0.1, 0.95, false));
+        assert!(falls_back(|_| 0.1, 0.3, false));
     }
 }

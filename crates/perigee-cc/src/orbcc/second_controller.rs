@@ -16,7 +16,7 @@
 //! unbounded. The minimum of both windows needs no detection: it is bounded by the busiest port
 //! with telemetry, and by losses and delays at the others.
 
-use super::fallback::{Coverage, Fallback, Handover, WatchInput};
+use super::fallback::{Coverage, Fallback, Switch, WatchInput};
 use crate::cubic::{self, Cubic};
 use crate::leocc::{self, LeoCc};
 use crate::*;
@@ -174,11 +174,11 @@ impl SecondController {
             Rule::Smaller => State::Smaller,
             Rule::Partial => State::Alone,
             Rule::Blind => match self.watch.watch(now, seen) {
-                Some(Handover::ToFallback) => {
+                Some(Switch::ToFallback) => {
                     self.watch.set_active();
                     State::Alone
                 }
-                Some(Handover::Back) => {
+                Some(Switch::ToOrbCc) => {
                     self.watch.hand_back(&mut self.own);
                     State::OrbCc
                 }

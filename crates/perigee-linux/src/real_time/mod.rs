@@ -147,7 +147,7 @@ impl Records for RealTimeHosts {
         let remarks = pinged
             .into_iter()
             .chain(notes)
-            .chain(measured.remarks())
+            .chain(measured.warnings())
             .chain(clocked.programs.remarks())
             .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;

@@ -3,12 +3,13 @@
 
 use crate::frames::Vec3;
 
-/// Positions of all satellites in metres, one list per axis for the visibility scan.
+/// Earth-fixed positions of all satellites in metres, by satellite. One vector per axis, so that the
+/// visibility scan is vectorised.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
-    /// Towards Greenwich.
+    /// Towards latitude 0, longitude 0.
     pub x: Vec<f64>,
-    /// Towards 90 degrees east.
+    /// Towards latitude 0, longitude 90 degrees east.
     pub y: Vec<f64>,
     /// Towards the north pole.
     pub z: Vec<f64>,
@@ -21,7 +22,7 @@ impl Positions {
         self.y.clear();
         self.z.clear();
     }
-    /// Appends `more` positions, which the caller writes.
+    /// Appends `more` positions and returns their x, y and z, for the caller to write.
     pub fn append(&mut self, more: usize) -> [&mut [f64]; 3] {
         let begin = self.len();
         [&mut self.x, &mut self.y, &mut self.z].map(|axis| {
@@ -35,7 +36,10 @@ impl Positions {
         self.y.push(p[1]);
         self.z.push(p[2]);
     }
-    /// Position `i`.
+    /// Position of a satellite.
+    ///
+    /// # Panics
+    /// If `sat` is not below [`Self::len`].
     #[inline]
     pub fn get(&self, sat: usize) -> Vec3 {
         [self.x[sat], self.y[sat], self.z[sat]]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Validity of element sets at the time of a run: age and decay.
+//! Validity of element sets during a run: age of the elements and decay of the satellites.
 
 use crate::frames::norm;
 use crate::motion::fleet::Sgp4;
@@ -10,32 +10,32 @@ use crate::time::Epoch;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// Age beyond which element sets cause a warning; they are accurate for days.
+/// Age beyond which element sets cause a warning; they are accurate for a few days.
 const STALE_DAYS: f64 = 14.0;
-/// Height below which no satellite stays in orbit.
-const FALLEN_M: f64 = 100e3;
-/// Height below which satellites are checked more often.
+/// Height below which a satellite has decayed.
+const DECAYED_M: f64 = 100e3;
+/// Height below which all [`INSTANTS`] of the run are checked, instead of three.
 const LOW_M: f64 = 300e3;
-/// With old elements SGP4 may place a satellite far outside its orbit instead of failing: a
-/// satellite beyond this multiple of its apogee is lost, and no network extends beyond the second
-/// value.
+/// With old elements SGP4 may place a satellite far outside its orbit instead of failing. A satellite
+/// counts as decayed beyond this multiple of the radius of its apogee, and beyond the second value.
 const LOST_APOGEES: f64 = 2.0;
 const FARTHEST_M: f64 = 1e9;
-/// Number of instants checked.
+/// Number of intervals of a run between checks.
 const INSTANTS: u64 = 64;
-/// SGP4 runs slightly beyond the end of a run, for interpolation.
+/// Time after the end of a run for which positions are also needed, for interpolation.
 const BEYOND: Nanos = Nanos::from_secs(20);
 
 /// Result of the check of a file's element sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// Indices of the sets of satellites in orbit during the entire run.
+    /// Indices of the sets of satellites in orbit during the entire run, and of those below the
+    /// minimum altitude.
     pub used: Vec<usize>,
     /// Human-readable warnings: old sets, decayed satellites.
     pub warnings: Vec<String>,
 }
 
-/// Whether an instant is far from the epoch of a set.
+/// Whether an instant is more than 14 days from the epoch of a set.
 pub fn is_stale(set: &Tle, at: Epoch) -> bool {
     age_days(set, at) > STALE_DAYS
 }
@@ -45,7 +45,8 @@ fn age_days(set: &Tle, at: Epoch) -> f64 {
 }
 
 /// Excludes satellites that decay before the end of the run, and warns of sets with epochs far from
-/// its start. Those with `low` are not used in any case and cause no warning.
+/// its start. Sets for which `low` is true are neither checked nor mentioned: the caller excludes
+/// them by their altitude.
 pub fn check(
     file: &str,
     (sets, motion): (&[Tle], &[Sgp4]),
@@ -53,12 +54,12 @@ pub fn check(
     start: Epoch,
     duration: Nanos,
 ) -> Checked {
-    let flies = |i: usize| low(&sets[i]) || stays_up(&sets[i], &motion[i], start, duration + BEYOND);
-    let flies: Vec<bool> = (0..sets.len()).into_par_iter().map(flies).collect();
-    let (used, fallen): (Vec<usize>, Vec<usize>) = (0..sets.len()).partition(|&i| flies[i]);
+    let in_orbit = |i: usize| low(&sets[i]) || stays_up(&sets[i], &motion[i], start, duration + BEYOND);
+    let in_orbit: Vec<bool> = (0..sets.len()).into_par_iter().map(in_orbit).collect();
+    let (used, gone): (Vec<usize>, Vec<usize>) = (0..sets.len()).partition(|&i| in_orbit[i]);
     let high: Vec<usize> = used.iter().copied().filter(|&i| !low(&sets[i])).collect();
     let mut warnings = Vec::new();
-    warnings.extend(decayed(file, sets, &fallen, start.plus(duration)));
+    warnings.extend(decayed(file, sets, &gone, start.plus(duration)));
     warnings.extend(stale(file, sets, &high, start));
     Checked { used, warnings }
 }
@@ -71,17 +72,17 @@ fn stays_up(set: &Tle, s: &Sgp4, start: Epoch, length: Nanos) -> bool {
         let radius_m = norm(s.state(start.plus(length / INSTANTS * k)).ok()?.p);
         (radius_m < farthest_m).then_some(radius_m - EARTH_RADIUS_M)
     };
-    let up = |k: u64| height(k).is_some_and(|h| h > FALLEN_M);
+    let up = |k: u64| height(k).is_some_and(|h| h > DECAYED_M);
     let high = |k: u64| height(k).is_some_and(|h| h > LOW_M);
     [0, INSTANTS / 2, INSTANTS].into_iter().all(high) || (0..=INSTANTS).all(up)
 }
 
-fn decayed(file: &str, sets: &[Tle], fallen: &[usize], end: Epoch) -> Option<String> {
-    let first = &sets[*fallen.first()?];
-    let (places, n) = (origins(sets, fallen), fallen.len());
+fn decayed(file: &str, sets: &[Tle], gone: &[usize], end: Epoch) -> Option<String> {
+    let first = &sets[*gone.first()?];
+    let (places, n) = (origins(sets, gone), gone.len());
     let (have, are) = if n == 1 { ("satellite has", "it is") } else { ("satellites have", "they are") };
     Some(format!(
-        "{file}: {}: {n} {have} decayed by {end}, says SGP4 ({}, elements of {}): {are} left out",
+        "{file}: {}: {n} {have} decayed by {end} according to SGP4 (first: {}, elements of {}): {are} excluded",
         listed(&places),
         first.name,
         first.epoch
@@ -94,7 +95,7 @@ fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<Strin
         old.iter().map(|&i| &sets[i]).max_by(|a, b| age_days(a, start).total_cmp(&age_days(b, start)))?;
     Some(format!(
         "{file}: {}: {} of {} element sets are more than {STALE_DAYS} days from the start of the run, {start} \
-         (the farthest: {} of {}, {:.0} days); their positions are guesses: take newer elements, or set start",
+         (the farthest: {} of {}, {:.0} days); their positions are unreliable: use newer elements, or set start",
         listed(&origins(sets, &old)),
         old.len(),
         used.len(),
@@ -104,14 +105,14 @@ fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<Strin
     ))
 }
 
-/// Warning if the latest epoch, which is the run's start, is so far from most others that it may be
-/// an error.
+/// Warning if the run starts at the newest epoch and most other epochs are so far from it that it may
+/// be an error.
 pub fn outlier(file: &str, sets: &[Tle], newest: &Tle, start: Epoch) -> Option<String> {
     let near = sets.iter().filter(|s| !is_stale(s, newest.epoch)).count();
     (newest.epoch == start && 2 * near < sets.len()).then(|| {
         format!(
             "{file}: {}: the run starts at the newest epoch, {start} ({}), and only {near} of {} element sets are within \
-             {STALE_DAYS} days of it: if that one is wrong, mend it or set start",
+             {STALE_DAYS} days of it: if that epoch is wrong, correct it or set start",
             listed(&[newest.origin]),
             newest.name,
             sets.len()
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_elements_need_no_remark() {
+    fn fresh_elements_cause_no_warning() {
         assert_eq!(checked(TWO, "2022-09-15T00:00:00Z"), Checked { used: vec![0, 1], warnings: Vec::new() });
     }
 
@@ -156,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_satellite_that_sgp4_throws_out_of_its_orbit_is_left_out() {
-        // Drag that is propagated backwards for years raises an orbit without bound.
+    fn a_satellite_that_sgp4_places_outside_its_orbit_is_excluded() {
+        // SGP4 with drag, propagated backwards for years, raises an orbit without bound.
         let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
         for start in ["2019-09-14T00:00:00Z", "2012-01-01T00:00:00Z", "2032-01-01T00:00:00Z"] {
             let c = checked(&dragging, start);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_satellite_that_has_decayed_is_left_out_and_named_by_line() {
+    fn a_decayed_satellite_is_excluded_and_named_by_line() {
         // The drag of the second is a hundred times that of the first.
         let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
         let c = checked(&dragging, "2022-12-01T00:00:00Z");

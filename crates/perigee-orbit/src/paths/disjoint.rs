@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Satellite-disjoint paths between two ground points.
 //!
-//! Greedy: the shortest path first, then the shortest in the remaining graph. The sum of the
-//! lengths may exceed the optimum (Suurballe 1974), but the first path is the one that packets take
-//! in any case, and the set ends only when the remaining graph no longer connects the ends.
+//! Greedy: each path is the shortest in the graph without the satellites of the previous ones. The
+//! sum of the lengths may exceed the optimum, and there may be more disjoint paths than are found
+//! (Suurballe 1974). In return, the first path is the one that routing uses.
 
 use crate::frames::Vec3;
 use crate::links::length::Access;
 use crate::paths::a_star::{Field, Goal};
 use crate::paths::tree::Tree;
 
-/// Up to `k` paths from the second of `gates` to the first, each as satellites in order. `start`,
-/// the position of the end to which the second belongs, only guides the search.
+/// Up to `k` paths, shortest first, each as a list of satellites. `gates` are the access links of the
+/// destination and of the source. `start` is the Earth-fixed position of the source in metres; it is
+/// used by the search heuristic only.
 pub fn paths(field: &Field<'_>, start: Vec3, gates: [&[Access]; 2], k: usize) -> Vec<Vec<u32>> {
     let mut tree = Tree::default();
     let mut taken = vec![false; field.satellites()];

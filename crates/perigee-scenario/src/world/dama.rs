@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Keys of ports that request capacity, and their checks.
+//! Demand-assignment (DAMA) keys of ports, and their checks.
 
 use super::ports::Settled;
 use crate::file::error::Problem;
@@ -8,10 +8,10 @@ use perigee_timeline::Dama;
 use perigee_units::{BitRate, Nanos};
 use serde::Serialize;
 
-/// Keys other than `dama_delay`, which enables requests.
+/// Keys other than `dama_delay`, which enables demand assignment.
 const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
 
-/// Keys collected from the tables so far.
+/// Keys of the tables that apply to a port, merged so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct DamaKeys {
     delay: Option<Nanos>,
@@ -35,8 +35,7 @@ impl DamaKeys {
         self.fca = port.dama_fca.or(self.fca);
     }
 
-    /// Demand assignment of the port; `None` without a delay, in which case the port sends at any
-    /// time.
+    /// Demand assignment of the port; `None` without `dama_delay`: the port sends at any time.
     pub(crate) fn resolved(&self) -> Option<Dama> {
         let none = BitRate(0);
         Some(Dama {
@@ -53,13 +52,13 @@ impl DamaKeys {
 /// Default of `dama_frame`.
 const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
 
-/// Problems of a table, given the ports to which it applies; rates of these count if they are set
-/// by tables, but not if a trace or a row of a network sets them.
+/// Problems of the table `[port.OWN]`. `concerned`: the ports to which it applies; `rate_is_set`:
+/// whether tables set their rates, as opposed to a trace or a row of a network.
 pub(crate) fn problems(
     own: &str,
     section: &Port,
     concerned: impl Iterator<Item = Settled>,
-    rate_is_said: bool,
+    rate_is_set: bool,
 ) -> Vec<Problem> {
     let concerned: Vec<Settled> = concerned.collect();
     let on: Vec<Dama> = concerned.iter().filter_map(|s| s.dama().resolved()).collect();
@@ -85,10 +84,11 @@ pub(crate) fn problems(
         let why = "no effect: the port does not request volume";
         found.push(problem("dama_vbdc", why).hint("remove it, or remove dama_by_volume"));
     }
-    let silent = on.iter().find_map(|dama| dama.check().err());
-    if let (Some(why), true) = (silent, section.dama_delay.is_some() || section.dama_by_volume.is_some()) {
-        let mute = concerned.iter().all(|s| s.dama().by_volume == Some(false));
-        let or = if mute { "remove dama_by_volume = false" } else { "increase dama_frame" };
+    let no_category = on.iter().find_map(|dama| dama.check().err());
+    if let (Some(why), true) = (no_category, section.dama_delay.is_some() || section.dama_by_volume.is_some())
+    {
+        let without_volume = concerned.iter().all(|s| s.dama().by_volume == Some(false));
+        let or = if without_volume { "remove dama_by_volume = false" } else { "increase dama_frame" };
         found.push(problem("dama_delay", &why).hint(format!("set dama_cra, dama_rbdc or dama_fca, or {or}")));
     }
     let rates = [
@@ -102,7 +102,7 @@ pub(crate) fn problems(
         let why = format!("no effect: {rate} is less than one byte per frame of {}", on[0].frame);
         found.push(problem(key, &why).hint("increase it or dama_frame, or remove it"));
     }
-    let fastest = concerned.iter().map(|s| s.rate).max().filter(|_| rate_is_said);
+    let fastest = concerned.iter().map(|s| s.rate).max().filter(|_| rate_is_set);
     if let (Some(cra), Some(rate)) = (section.dama_cra, fastest) {
         if cra > rate {
             let why = format!("{cra} exceeds the rate of the port, {rate}");
@@ -120,7 +120,7 @@ pub struct DamaReport {
     pub frame_ns: u64,
     pub cra_bps: u64,
     pub rbdc_bps: u64,
-    /// Absent: unlimited, up to the capacity of the port.
+    /// Absent: up to the capacity of the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vbdc_bps: Option<u64>,
     pub fca_bps: u64,
@@ -153,12 +153,12 @@ mod tests {
         World::build(Arc::new(s), 1).map_err(|e| e.to_string())
     }
 
-    fn refused(ports: &str) -> String {
-        world(ports).err().unwrap_or_else(|| panic!("taken: {ports}"))
+    fn error(ports: &str) -> String {
+        world(ports).err().unwrap_or_else(|| panic!("accepted: {ports}"))
     }
 
     #[test]
-    fn the_keys_reach_the_ports_that_they_name_and_no_others() {
+    fn keys_apply_to_the_named_ports_only() {
         let keys =
             "[port.reverse]\ndama_delay = \"600 ms\"\ndama_cra = \"64 kbit\"\ndama_rbdc = \"5 Mbit\"\n";
         let w = world(keys).unwrap();
@@ -177,31 +177,31 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_an_effect_are_refused_with_a_remedy() {
-        let alone = refused("[port.reverse]\ndama_cra = \"64 kbit\"\n");
+    fn keys_without_an_effect_are_rejected_with_a_remedy() {
+        let alone = error("[port.reverse]\ndama_cra = \"64 kbit\"\n");
         assert!(alone.contains("port.reverse.dama_cra") && alone.contains("dama_delay"), "{alone}");
         let on = "[port.reverse]\ndama_delay = \"600 ms\"\n";
-        assert!(refused(&format!("{on}burst = \"9 kB\"\n")).contains("not from a token bucket"));
-        assert!(refused(&format!("{on}count_in_service = true\n")).contains("always counts"));
-        let silent = refused(&format!("{on}dama_by_volume = false\n"));
+        assert!(error(&format!("{on}burst = \"9 kB\"\n")).contains("not from a token bucket"));
+        assert!(error(&format!("{on}count_in_service = true\n")).contains("always counts"));
+        let silent = error(&format!("{on}dama_by_volume = false\n"));
         assert!(silent.contains("no category"), "{silent}");
         assert!(silent.contains("remove dama_by_volume = false"), "{silent}");
-        let little = refused(&format!("{on}dama_cra = \"300 bit\"\n"));
+        let little = error(&format!("{on}dama_cra = \"300 bit\"\n"));
         assert!(
             little.contains("port.reverse.dama_cra") && little.contains("less than one byte"),
             "{little}"
         );
-        let much = refused(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"3 Mbit\"\n"));
+        let much = error(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"3 Mbit\"\n"));
         assert!(much.contains("exceeds the rate") && much.contains("2 Mbit"), "{much}");
         assert!(world(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"2 Mbit\"\n")).is_ok());
         let both =
-            refused(&format!("{on}dama_cra = \"1 Mbit\"\ndama_by_volume = false\ndama_vbdc = \"1 Mbit\"\n"));
+            error(&format!("{on}dama_cra = \"1 Mbit\"\ndama_by_volume = false\ndama_vbdc = \"1 Mbit\"\n"));
         assert!(both.contains("does not request volume"), "{both}");
-        assert!(refused("[port.reverse]\ndama_delay = \"0 s\"\n").contains("dama_delay"));
+        assert!(error("[port.reverse]\ndama_delay = \"0 s\"\n").contains("dama_delay"));
     }
 
     #[test]
-    fn a_more_special_table_may_add_to_what_all_ports_have() {
+    fn a_more_specific_table_adds_to_a_general_one() {
         let keys = "[port.bottleneck]\ndama_delay = \"500 ms\"\n[port.reverse]\ndama_fca = \"1 Mbit\"\n";
         let w = world(keys).unwrap();
         let fca: Vec<_> =

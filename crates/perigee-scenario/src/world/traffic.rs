@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow per
-//! drawn pair. The draws depend only on the seed and the number of the entry, so that other entries
-//! have no influence.
+//! Expansion of `[[flow]]` entries into single flows: patterns between the nodes of a
+//! constellation, traffic matrices, arrivals, and flows split by proxies. Random draws depend only
+//! on the seed and the index of the entry, so that they do not change with other entries.
 
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::matrix::Demand;
@@ -14,7 +14,7 @@ use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// The scenario with its traffic patterns drawn.
+/// The scenario with all entries expanded; unchanged if all are single flows already.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     let seed = scenario.run.vary.seed_of(Varied::Traffic, seed);
     let plain = |f: &FlowSpec| {
@@ -47,7 +47,7 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     Arc::new(Scenario { flows: crate::world::legs::expand(flows), ..Scenario::clone(scenario) })
 }
 
-/// Flow, or flows, of a row of a matrix.
+/// Flow entry of row `k` (from 0) of a traffic matrix.
 fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
     FlowSpec {
         name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", k + 1)),
@@ -61,7 +61,8 @@ fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
     }
 }
 
-/// Splits a flow of successive transfers into a flow for each; its name is the prefix of theirs.
+/// Expands an entry with `arrivals` into a flow per transfer, named `NAME.1` and so on. Others are
+/// returned as they are.
 fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<FlowSpec> {
     let Some((gap, size)) = &flow.arrivals else { return vec![flow.clone()] };
     let stop = flow.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
@@ -84,9 +85,10 @@ fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<
     found
 }
 
-/// Makes the draws of arrivals independent of those of pairs.
+/// Domain separator: makes the draws of arrivals independent of those of pairs.
 const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
 
+/// Flow `k` (from 0) of an entry with a pattern, between nodes `from` and `to`.
 fn one(scenario: &Scenario, flow: &FlowSpec, k: u64, (from, to): (usize, usize)) -> FlowSpec {
     let name = |n: usize| scenario.nodes[n].name.clone();
     let gravity = flow.pattern == Some(Pattern::Gravity);
@@ -100,6 +102,7 @@ fn one(scenario: &Scenario, flow: &FlowSpec, k: u64, (from, to): (usize, usize))
     }
 }
 
+/// Pairs of sending and receiving nodes of a pattern, by index.
 fn pairs(scenario: &Scenario, pattern: &Pattern, count: u64, draw: &mut Draw) -> Vec<(usize, usize)> {
     let n = scenario.nodes.len();
     match pattern {
@@ -129,7 +132,7 @@ fn gravity(scenario: &Scenario, draw: &mut Draw) -> (usize, usize) {
     (from, draw.weighted(&weights, from))
 }
 
-/// SplitMix64 (Steele, Lea and Flood) as a stream.
+/// Random stream: SplitMix64 (Steele, Lea and Flood 2014).
 struct Draw(u64);
 
 impl Draw {
@@ -138,18 +141,21 @@ impl Draw {
         finalise(self.0)
     }
 
+    /// Integer in 0..n.
     fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
+    /// Index drawn with a probability in proportion to its weight, other than `without`.
     fn weighted(&mut self, weights: &[f64], without: usize) -> usize {
         let of = |i: usize| if i == without { 0.0 } else { weights[i] };
         let total: f64 = (0..weights.len()).map(of).sum();
-        let mut left = self.next() as f64 / u64::MAX as f64 * total;
+        let mut rest = self.next() as f64 / u64::MAX as f64 * total;
+        // Rounding may leave a rest of zero.
         let last = (0..weights.len()).rev().find(|&i| of(i) > 0.0).unwrap_or(0);
         for i in 0..weights.len() {
-            left -= of(i);
-            if left < 0.0 {
+            rest -= of(i);
+            if rest < 0.0 {
                 return i;
             }
         }
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_permutation_everybody_sends_to_one_and_hears_from_one() {
+    fn in_a_permutation_each_node_sends_to_one_and_receives_from_one() {
         let all = ends(&flows("pattern = \"permutation\"", 1));
         assert_eq!(all.len(), 5);
         assert_eq!(all.iter().map(|e| &e.0).collect::<BTreeSet<_>>().len(), 5);
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn all_to_one_is_all_to_one() {
+    fn all_to_one_has_one_flow_from_each_other_node() {
         let all = flows("pattern = \"all-to-one\"\nto = \"c\"\nname = \"up\"\nstagger = \"10 ms\"", 1);
         assert!(ends(&all).iter().all(|e| e.1 == "c" && e.0 != "c") && all.len() == 4);
         assert_eq!(all[3].name.as_deref(), Some("up.4"));

@@ -2,8 +2,8 @@
 //! TCP applications that do not always have data to send: on/off sources, and clients that request
 //! one object after the other (pages, video segments).
 //!
-//! Random draws depend on the flow's seed and the number of the draw, not on the behaviour of the
-//! network: the requests are the same under every congestion control.
+//! Random draws depend on the flow's seed and the index of the draw, not on the network: requests
+//! have the same sizes and think times under every congestion control.
 
 use super::player::Player;
 use super::relay::{LegReceiver, LegSender};
@@ -22,7 +22,7 @@ const REQUEST_BYTES: u32 = 200;
 /// An object requested by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Number of the object, from 0.
+    /// Index of the object, from 0.
     pub number: u64,
     /// Size in bytes.
     pub bytes: u64,
@@ -30,15 +30,16 @@ pub struct Object {
     pub requested: Nanos,
     /// Arrival of its first segment.
     pub first: Option<Nanos>,
-    /// Segment after its last one, and payload bytes of its last segment.
+    /// End of the object in segments of the flow (exclusive).
     end: u64,
+    /// Payload bytes of its last segment.
     last: u32,
 }
 
 /// Source of a TCP sender's data, where the application does not always have data to send.
 #[derive(Clone, Debug)]
 pub enum Supply {
-    /// Alternates between sending as much as the transport accepts and silence.
+    /// Alternates between periods with unlimited data and periods without data.
     OnOff(OnOff),
     /// Answers requests.
     Server(Server),
@@ -49,7 +50,7 @@ pub enum Supply {
 /// Consumer of a TCP receiver's data, where the application does more than read.
 #[derive(Clone, Debug)]
 pub enum Demand {
-    /// Requests an object, waits for its last segment, thinks, and requests the next.
+    /// Requests an object, waits for its last segment and for a think time, and requests the next.
     Client(Box<Client>),
     /// A proxy that forwards the data over the next leg.
     Leg(LegReceiver),
@@ -63,37 +64,39 @@ pub struct OnOff {
     /// Duration of the off periods in seconds.
     off: Law,
     sending: bool,
-    /// Whether the source is silent and has been notified that none of its data is in flight.
+    /// Whether the source is off and all of its data has been delivered.
     silent: bool,
-    /// Number of draws so far.
+    /// Number of on and off periods so far.
     turns: u64,
     /// Time of the next change.
     at: Nanos,
 }
 
-/// The requesting side.
+/// Client of an application with requests: the receiving end.
 #[derive(Clone, Debug)]
 pub struct Client {
     app: App,
     mss: u64,
     /// Object being requested.
     now: Option<Object>,
-    /// Document of the page being loaded.
+    /// Document of the page being loaded, once it is complete.
     page: Option<Object>,
     /// Player of the video.
     player: Option<Box<Player>>,
-    /// Quality of the current request.
+    /// Video quality of the current request, as an index of the ladder.
     quality: usize,
     /// Segment after the latest complete object.
     end: u64,
+    /// Number of distinct requests sent.
     requested: u64,
+    /// Number of times that the current request was sent.
     tries: u32,
     /// Time of the next request or repetition.
     pub at: Nanos,
 }
 
-/// The answering side. It draws object sizes from the same laws and seed as the client, which has
-/// the effect of requests that name the size.
+/// Server of an application with requests: the sending end. It draws object sizes from the same laws
+/// and seed as the client, as if requests contained the size.
 #[derive(Clone, Debug)]
 pub struct Server {
     app: App,
@@ -138,7 +141,7 @@ impl Supply {
         }
     }
 
-    /// Starts the application when the connection is established.
+    /// Starts the application. Must be called when the connection is established.
     pub fn begin(&mut self, now: Nanos, tcp: &mut Sender) {
         match self {
             Supply::OnOff(source) => {
@@ -150,7 +153,7 @@ impl Supply {
         }
     }
 
-    /// Stops the application when the connection ends.
+    /// Stops the application. Must be called when the flow stops.
     pub fn stop(&mut self) {
         match self {
             Supply::OnOff(source) => source.at = Nanos::MAX,
@@ -183,7 +186,7 @@ impl Demand {
         }
     }
 
-    /// Starts the application when the connection is established.
+    /// Starts the application. Must be called when the connection is established.
     pub fn begin(&mut self, now: Nanos) {
         if let Demand::Client(client) = self {
             client.at = now;
@@ -192,7 +195,7 @@ impl Demand {
 }
 
 impl OnOff {
-    /// Switches between on and off when the timer expires; true if it sends from now on.
+    /// Switches between on and off; true if the source is on from now on.
     fn turn(&mut self, now: Nanos, seed: u64) -> bool {
         self.sending = !self.sending;
         self.at = now + workload::turn(&self.on, &self.off, seed, self.turns);
@@ -209,7 +212,7 @@ fn answer_size(app: &App, mss: u64, seed: u64, n: u64, quality: usize) -> (u64, 
     (bytes, segments, (bytes - (segments - 1) * mss) as u32)
 }
 
-/// Requests carry the quality in the bits from this one up, and their number in those below.
+/// Position of the quality in a request's number; the bits below are its index.
 const QUALITY: u32 = 56;
 
 impl Server {
@@ -217,7 +220,8 @@ impl Server {
         Server { app, mss: u64::from(mss), requests: 0, objects: [(0, 0); 2] }
     }
 
-    /// Handles a request. Returns the limit up to which the sender may send; `None` = a repetition.
+    /// Handles a request. Returns the segment up to which the sender has data now (exclusive); `None`
+    /// if the request is a repetition.
     pub fn on_request(&mut self, request: u64, seed: u64) -> Option<u64> {
         let (number, quality) = (request & ((1 << QUALITY) - 1), (request >> QUALITY) as usize);
         if number < self.requests {
@@ -231,12 +235,12 @@ impl Server {
     }
 }
 
-/// Effect of newly delivered data on a client.
+/// Result of the completion of an object at a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Got {
-    /// The object, page or segment that is now complete, if it is to be reported.
-    pub whole: Option<Object>,
-    /// Number of bytes by which the last segment is shorter than a full one.
+pub struct Completed {
+    /// The object, page or video segment to report, if any: the document of a page is not reported.
+    pub reported: Option<Object>,
+    /// Number of bytes by which the last TCP segment is shorter than a full one.
     pub short: u32,
     /// Length of the stall after which the player resumes.
     pub stalled: Option<Nanos>,
@@ -262,7 +266,7 @@ impl Client {
         })
     }
 
-    /// Total number of requests.
+    /// Number of requests of the entire run.
     fn wanted(&self) -> u64 {
         match self.app {
             App::Request { count, .. } => count,
@@ -272,9 +276,9 @@ impl Client {
         }
     }
 
-    /// Requests the next object, or repeats the current request; returns the request, and the
-    /// quality if it changed.
-    pub fn ask(&mut self, now: Nanos, seed: u64) -> (u64, Option<u64>) {
+    /// Sends the next request, or repeats the current one. Returns its number, and the video's new rate
+    /// in bit/s if the quality changed.
+    pub fn send_request(&mut self, now: Nanos, seed: u64) -> (u64, Option<u64>) {
         let mut changed = None;
         if self.now.is_none() {
             if let (Some(player), App::Video(video)) = (&mut self.player, &self.app) {
@@ -294,8 +298,8 @@ impl Client {
         ((self.requested - 1) | ((self.quality as u64) << QUALITY), changed)
     }
 
-    /// Handles in-order delivery up to segment `next`; `None` = no object is complete.
-    pub fn delivered(&mut self, now: Nanos, next: u64, seed: u64) -> Option<Got> {
+    /// Handles in-order delivery of all data below segment `next`; `None` = no object is complete.
+    pub fn delivered(&mut self, now: Nanos, next: u64, seed: u64) -> Option<Completed> {
         let object = self.now.as_mut()?;
         if object.first.is_none() {
             object.first = Some(now);
@@ -309,13 +313,13 @@ impl Client {
         self.now = None;
         self.end = done.end;
         let last = self.requested >= self.wanted();
-        let (ask, whole, stalled) = self.after(now, done, seed, last);
-        self.at = if last { Nanos::MAX } else { ask };
-        Some(Got { whole, short: self.mss as u32 - done.last, stalled })
+        let (next_request, reported, stalled) = self.after(now, done, seed, last);
+        self.at = if last { Nanos::MAX } else { next_request };
+        Some(Completed { reported, short: self.mss as u32 - done.last, stalled })
     }
 
-    /// Computes the time of the next request, the object completed by `done`, and the stall that
-    /// ends with it.
+    /// Computes the time of the request after `done`, the object to report, and the length of the stall
+    /// that ends with it.
     fn after(
         &mut self,
         now: Nanos,
@@ -340,16 +344,16 @@ impl Client {
             }
             _ => {
                 let player = self.player.as_mut().map(|p| p.segment(now, done.requested, done.bytes, last));
-                let (ask, stalled) = player.unwrap_or((now, None));
-                (ask.max(now + SHORTEST), Some(done), stalled)
+                let (next_request, stalled) = player.unwrap_or((now, None));
+                (next_request.max(now + SHORTEST), Some(done), stalled)
             }
         }
     }
 }
 
 impl SendingEnd {
-    /// Runs the timer of the sending application, or of a proxy's sender. True if an on/off source
-    /// has fallen silent.
+    /// Runs the timer of the sending application, or of a proxy's sender. True if the caller must check
+    /// whether an on/off source has become idle ([`Self::note_silence`]).
     pub(super) fn supply_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, flow) = (cx.now, self.egress.flow);
         let seed = cx.facts[flow as usize].seed;
@@ -372,8 +376,8 @@ impl SendingEnd {
         }
     }
 
-    /// Handles the delivery of all data below segment `next`: an on/off source in an off period may
-    /// have no data in flight now.
+    /// Reports an on/off source as idle if it is off and the receiver has all of its data, which is
+    /// that below segment `next`.
     pub fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
         let flow = self.egress.flow;
         let Some(s) = self.sender_mut() else { return };
@@ -407,7 +411,7 @@ impl ReceivingEnd {
             if client.now.is_none() && client.page.is_none() {
                 cx.obs.event(now, &SimEvent::Busy(flow));
             }
-            let (number, changed) = client.ask(now, cx.facts[flow as usize].seed);
+            let (number, changed) = client.send_request(now, cx.facts[flow as usize].seed);
             if let Some(rate_bps) = changed {
                 let what = VideoEvent::Quality(rate_bps);
                 cx.obs.event(now, &SimEvent::Video { flow, what });
@@ -422,12 +426,12 @@ impl ReceivingEnd {
         let (now, flow) = (cx.now, self.egress.flow);
         let demand = self.receiver_mut().and_then(|r| r.demand.as_deref_mut());
         let Some(Demand::Client(client)) = demand else { return };
-        let Some(got) = client.delivered(now, next, cx.facts[flow as usize].seed) else { return };
-        self.goodput_bytes -= u64::from(got.short);
-        if let Some(stood) = got.stalled {
-            cx.obs.event(now, &SimEvent::Video { flow, what: VideoEvent::Stalled(stood) });
+        let Some(done) = client.delivered(now, next, cx.facts[flow as usize].seed) else { return };
+        self.goodput_bytes -= u64::from(done.short);
+        if let Some(stalled) = done.stalled {
+            cx.obs.event(now, &SimEvent::Video { flow, what: VideoEvent::Stalled(stalled) });
         }
-        if let Some(o) = got.whole {
+        if let Some(o) = done.reported {
             cx.obs.event(now, &SimEvent::Idle(flow));
             cx.obs.completion(&CompletionRow {
                 flow,
@@ -458,7 +462,7 @@ mod tests {
     use perigee_units::BitRate;
 
     #[test]
-    fn time_goes_on_whatever_is_drawn() {
+    fn draws_of_zero_still_advance_time() {
         let zero = Law::Fixed(0.0);
         let mut source =
             OnOff { on: zero, off: zero, sending: false, silent: false, turns: 0, at: Nanos::ZERO };
@@ -468,32 +472,32 @@ mod tests {
         assert_eq!(source.at, Nanos::from_millis(1));
         let app = App::Request { size: Law::Fixed(1.0), think: zero, period: Nanos::ZERO, count: 9 };
         let mut c = Client::of(&app, 1000).unwrap();
-        c.ask(Nanos::ZERO, 0);
+        c.send_request(Nanos::ZERO, 0);
         c.delivered(Nanos::ZERO, 1, 0).unwrap();
         assert_eq!(c.at, SHORTEST);
     }
 
     #[test]
-    fn a_client_asks_for_one_object_after_the_other() {
+    fn a_client_requests_one_object_after_the_other() {
         let app =
             App::Request { size: Law::Fixed(2500.0), think: Law::Fixed(1.0), period: Nanos::ZERO, count: 2 };
         let mut c = Client::of(&app, 1000).unwrap();
         let mut server = Server::new(app, 1000);
         let s = Nanos::from_secs;
-        assert_eq!(c.ask(s(1), 0), (0, None));
+        assert_eq!(c.send_request(s(1), 0), (0, None));
         assert_eq!(c.at, s(2), "a lost request is repeated");
         assert_eq!(server.on_request(0, 0), Some(3));
         assert_eq!(server.on_request(0, 0), None, "a repeated request changes nothing");
         let supply = Supply::Server(server.clone());
         assert_eq!((supply.payload(1, 1000), supply.payload(2, 1000)), (1000, 500));
         assert_eq!(c.delivered(s(2), 2, 0), None);
-        let got = c.delivered(s(3), 3, 0).unwrap();
-        let done = got.whole.unwrap();
-        assert_eq!((done.bytes, done.first, got.short, c.at), (2500, Some(s(2)), 500, s(4)));
-        assert_eq!(c.ask(s(4), 0), (1, None));
+        let completed = c.delivered(s(3), 3, 0).unwrap();
+        let done = completed.reported.unwrap();
+        assert_eq!((done.bytes, done.first, completed.short, c.at), (2500, Some(s(2)), 500, s(4)));
+        assert_eq!(c.send_request(s(4), 0), (1, None));
         assert_eq!(server.on_request(1, 0), Some(6));
         c.delivered(s(5), 6, 0).unwrap();
-        assert_eq!(c.at, Nanos::MAX, "two were wanted");
+        assert_eq!(c.at, Nanos::MAX, "the last of two requests is complete");
     }
 
     #[test]
@@ -503,30 +507,30 @@ mod tests {
         let app = App::Web(Web { document, objects: 3, object, think, pages: 1 });
         let mut c = Client::of(&app, 1000).unwrap();
         let s = Nanos::from_secs;
-        assert_eq!(c.ask(s(1), 0), (0, None));
+        assert_eq!(c.send_request(s(1), 0), (0, None));
         // The document's 1500 bytes take two segments, and three objects of 1500 bytes take two
         // each.
-        assert_eq!(c.delivered(s(2), 2, 0).unwrap().whole, None);
-        assert_eq!(c.at, s(2), "what the document names is requested at once");
-        assert_eq!(c.ask(s(2), 0), (1, None));
-        let page = c.delivered(s(4), 4, 0).unwrap().whole.unwrap();
+        assert_eq!(c.delivered(s(2), 2, 0).unwrap().reported, None);
+        assert_eq!(c.at, s(2), "the objects of the page are requested immediately");
+        assert_eq!(c.send_request(s(2), 0), (1, None));
+        let page = c.delivered(s(4), 4, 0).unwrap().reported.unwrap();
         assert_eq!((page.number, page.bytes, page.requested, page.first), (0, 3000, s(1), Some(s(2))));
-        assert_eq!(c.at, Nanos::MAX, "one was wanted");
+        assert_eq!(c.at, Nanos::MAX, "the only page is complete");
     }
 
     #[test]
-    fn requests_name_their_quality() {
+    fn requests_contain_their_quality() {
         let ladder = Ladder::new(&[1, 2].map(BitRate::from_mbit)).unwrap();
         let (segment, buffer) = (Nanos::from_secs(1), Nanos::from_secs(10));
         let video = Video { ladder, segment, buffer, start_up: segment, abr: Abr::Rate, segments: u64::MAX };
         let app = App::Video(video);
         let (mut c, mut server) = (Client::of(&app, 125_000).unwrap(), Server::new(app, 125_000));
         let s = Nanos::from_secs;
-        assert_eq!(c.ask(s(1), 0), (0, Some(1_000_000)));
+        assert_eq!(c.send_request(s(1), 0), (0, Some(1_000_000)));
         assert_eq!(server.on_request(0, 0), Some(1));
         // 1 Mbit in a tenth of a second.
         c.delivered(s(1) + Nanos::from_millis(100), 1, 0).unwrap();
-        let (request, changed) = c.ask(s(2), 0);
+        let (request, changed) = c.send_request(s(2), 0);
         assert_eq!((request, changed), (1 | 1 << QUALITY, Some(2_000_000)));
         assert_eq!(server.on_request(request, 0), Some(3), "two megabits are two segments");
     }

@@ -102,7 +102,7 @@ impl SendingEnd {
     }
 
     /// Runs probes, the application, the end of sending and the retransmission timers, then
-    /// transmits. True if an on/off source has fallen silent.
+    /// transmits. True if the caller must check whether an on/off source has become idle.
     pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, stop, flow) = (cx.now, self.stop, self.egress.flow);
         let Some(s) = self.sender_mut() else { return false };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A simulation as one partition of a network: it follows the entire timeline, and executes the
-//! events of its own nodes only, which are those of the ports there and of the flows' ends there.
+//! Partition of a network that is simulated in parallel: follows the entire timeline, but executes
+//! only the events of ports and flow ends at its own nodes.
 //!
-//! A *cut* link leads to another partition. Its packets leave this one before they arrive
-//! ([`Simulation::export`]) and are in flight in the other one from then on
-//! ([`Simulation::import`]). A packet leaves only if it arrives before the next change of the
-//! timeline, so that outages and new delays apply to a flight in one place.
+//! A *cut* link leads to another partition. Its packets are handed over while in flight
+//! ([`Simulation::export`], [`Simulation::import`]), and only if they arrive before the next change
+//! of the timeline: an outage or a new delay thus applies to a packet in one partition only.
 
 use super::Simulation;
 use crate::net::Handed;
@@ -15,15 +14,15 @@ use crate::schedule::Source;
 use crate::setup::SimError;
 use perigee_units::Nanos;
 
-/// A node without links so far.
+/// Owner of a node that has no links so far.
 const NOWHERE: u16 = u16::MAX;
 
-/// Nodes of a simulation that is part of a larger one.
+/// Assignment of nodes to partitions, and the cut links of this partition.
 pub(crate) struct Partition {
-    /// Partition of each node so far.
+    /// Partition of each node, or [`NOWHERE`].
     owners: Vec<u16>,
     me: u16,
-    /// Links from here to other partitions, among the first `links_seen`.
+    /// Links from this partition to others, among the first `links_seen`.
     cut: Vec<u32>,
     links_seen: usize,
 }
@@ -38,8 +37,8 @@ impl Partition {
         self.owners.get(node as usize).copied().unwrap_or(0)
     }
 
-    /// Nodes that appear join the partition at the other end of their first link, in all partitions
-    /// alike.
+    /// Assigns new nodes to the partition at the other end of their first link. All partitions do this
+    /// in the same order, and thus agree.
     fn join(&mut self, near: u32, far: u32) {
         let known = |node: u32, owners: &[u16]| owners.get(node as usize).copied().filter(|&o| o != NOWHERE);
         let owner = known(near, &self.owners).or(known(far, &self.owners)).unwrap_or(0);
@@ -60,7 +59,7 @@ impl Partition {
     }
 }
 
-/// Counters of a receiving end.
+/// Counters of a receiving end of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiverCounts {
     sent: u64,
@@ -73,7 +72,7 @@ impl Simulation<'_> {
         self.partition.as_ref().expect("a partition")
     }
 
-    /// Finds cut links, again whenever links have been added.
+    /// Finds the cut links among links that were added since the last call.
     pub(super) fn find_cut_links(&mut self) {
         let Some(part) = &mut self.partition else { return };
         for link in part.links_seen as u32..self.net.links.len() as u32 {
@@ -90,8 +89,8 @@ impl Simulation<'_> {
 
     // ---- Links between partitions ---------------------------------------------------------------
 
-    /// Lower bound on the delay of all links to other partitions that may carry packets between two
-    /// instants, if the timeline changes nothing in between.
+    /// Lower bound on the delay of the cut links that may carry packets from `from` to `to`, provided
+    /// that the timeline has no change in between; [`Nanos::MAX`] without such links.
     pub(crate) fn shortest_cut(&self, from: Nanos, to: Nanos) -> Nanos {
         let delay = |link: &u32| {
             let l = &self.net.links[*link as usize];
@@ -101,7 +100,7 @@ impl Simulation<'_> {
         self.part().cut.iter().filter(usable).map(delay).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Hands over the packets that arrive in other partitions before `until`, by partition.
+    /// Moves the packets that arrive in other partitions before `until` to `out`, by partition.
     pub(crate) fn export(&mut self, until: Nanos, out: &mut [Vec<Handed>]) {
         let part = self.partition.as_ref().expect("a partition");
         for &link in &part.cut {
@@ -110,14 +109,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// Receives packets of other partitions.
+    /// Takes over packets in flight from other partitions.
     pub(crate) fn import(&mut self, handed: &mut Vec<Handed>) {
         handed.drain(..).for_each(|h| self.net.enter_partition(h));
     }
 
     // ---- Execution ------------------------------------------------------------------------------
 
-    /// Allows services to be arranged up to this instant, exclusively.
+    /// Sets the instant (exclusive) up to which transmissions may be computed in advance.
     pub(crate) fn look_ahead_until(&mut self, until: Nanos) {
         self.net.lookahead_until = until;
     }
@@ -133,8 +132,8 @@ impl Simulation<'_> {
         (at, self.rank(source))
     }
 
-    /// Rank of an event among those of its instant, over all partitions. Of two ends of a flow the
-    /// receiving one is first.
+    /// Rank of an event among simultaneous ones of all partitions: by kind, then by index. The
+    /// receiving end of a flow precedes its sending end.
     fn rank(&self, source: Source) -> u64 {
         let (class, number) = match source {
             Source::Timeline => (0, 0),
@@ -151,7 +150,7 @@ impl Simulation<'_> {
         class << 40 | u64::from(number)
     }
 
-    /// Runs all events before `until`.
+    /// Executes all events before `until`.
     pub(crate) fn run_window<O: Observer>(&mut self, until: Nanos, log: &mut Log<O>) -> Result<(), SimError> {
         let wide = self.exceeds_cache();
         loop {
@@ -177,7 +176,8 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Executes the next event. Returns a packet that arrives in another partition now.
+    /// Executes the next event. If it is the arrival of a packet in another partition, returns the
+    /// packet.
     pub(crate) fn run_event<O: Observer>(&mut self, obs: &mut O) -> Result<Option<Handed>, SimError> {
         let (now, what) = self.net.schedule.next();
         let Source::Link(link) = what else { return self.step(obs).map(|_| None) };
@@ -190,7 +190,7 @@ impl Simulation<'_> {
         Ok(arrived.map(|(h, _)| self.net.hand_over(h, link, now)))
     }
 
-    /// Executes the arrival of a packet of another partition.
+    /// Executes the arrival of a packet that [`Self::run_event`] of another partition returned.
     pub(crate) fn run_arrival<O: Observer>(&mut self, handed: Handed, obs: &mut O) {
         self.now = handed.arrival;
         let node = self.net.links[handed.link as usize].to;
@@ -203,7 +203,7 @@ impl Simulation<'_> {
         self.reached = until;
     }
 
-    // ---- State of flows with ends in two partitions ---------------------------------------------
+    // ---- Flows with ends in two partitions ------------------------------------------------------
 
     /// Counters of a receiving end of this partition.
     pub(crate) fn receiver_counts(&self, flow: u32) -> ReceiverCounts {
@@ -221,20 +221,20 @@ impl Simulation<'_> {
 
     // ---- Results --------------------------------------------------------------------------------
 
-    /// Counts packets in flight by flow, and adds drops by flow and cause.
-    pub(crate) fn count(&mut self, end: Nanos, under_way: &mut [u64], drops: &mut [[u64; CAUSES]]) {
-        self.net.count_under_way(end, under_way);
+    /// Adds this partition's packets in flight at `end` by flow, and its drops by flow and cause.
+    pub(crate) fn count(&mut self, end: Nanos, in_flight: &mut [u64], drops: &mut [[u64; CAUSES]]) {
+        self.net.count_under_way(end, in_flight);
         for (sum, here) in drops.iter_mut().zip(&self.net.flow_drops) {
             sum.iter_mut().zip(here).for_each(|(sum, n)| *sum += n);
         }
     }
 
-    /// Totals of a link whose near end is here.
+    /// Totals of a link that starts in this partition.
     pub(crate) fn link_at_end(&self, link: u32, end: Nanos) -> LinkTotals {
         self.net.totals(link, end)
     }
 
-    /// Totals of the application at a receiving end that is here.
+    /// Application totals of a flow with its receiving end in this partition.
     pub(crate) fn application_at_end(&self, f: usize, end: Nanos) -> ApplicationTotals {
         self.ends.receiving[f].application_totals(end)
     }
@@ -255,7 +255,7 @@ impl Simulation<'_> {
         self.part().owner(self.net.links[link as usize].to).into()
     }
 
-    /// Numbers of flows and of links.
+    /// Number of flows, and number of links.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         (self.facts.len(), self.net.links.len())
     }

@@ -13,7 +13,7 @@ from perigee_lab.measure.fit import files, quality
 from perigee_lab.measure.fit.files import write_scenario
 from perigee_lab.measure.fit.model import Path, fitted
 from perigee_lab.measure.fit.recording import Given, Recording, exactly, read
-from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of, told_of
+from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of, train_rates
 from perigee_lab.measure.store import UNKNOWN
 
 if TYPE_CHECKING:
@@ -82,15 +82,15 @@ def _seen(
     runs: Sequence[Run], on: str | None, recorded: Recording | None, rate_bps: float | None, queue_bytes: float | None
 ) -> _Seen:
     probes = recorded.probes if recorded is not None and recorded.probes is not None else probes_of(runs)
-    told = told_of(runs)
-    loads = [x.beside(probes) for x in loads_of(runs)]
+    trains = train_rates(runs)
+    loads = [x.aligned_with(probes) for x in loads_of(runs)]
     chosen = _chosen(loads, on)
     ways = {(x.target, x.origin) for x in chosen}
     back = [x for x in loads if (x.origin, x.target) in ways]
     loads = [x for x in loads if (x.origin, x.target) not in ways]
 
     def path_of(some: Probes) -> Path:
-        return fitted(some, chosen, rate_bps, back, told, recorded, queue_bytes)
+        return fitted(some, chosen, rate_bps, back, trains, recorded, queue_bytes)
 
     return _Seen(probes, probes, chosen, loads, path_of)
 

@@ -15,7 +15,7 @@ from perigee_lab.measure.fit.early import Early, early
 from perigee_lab.measure.fit.held import Held, held
 from perigee_lab.measure.fit.outages import Votes, silences, votes
 from perigee_lab.measure.fit.recording import Recording
-from perigee_lab.measure.fit.seen import Load, Probes, Told
+from perigee_lab.measure.fit.seen import Load, Probes, TrainRates
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.measure.trains import Capacity, capacity
 
@@ -102,11 +102,11 @@ class Path:
 
 def fitted(
     probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
-    told: Sequence[Told] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
+    trains: Sequence[TrainRates] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
 ) -> Path:  # fmt: skip
     """Estimates the path from probes and flows.
 
-    `rate_bps`: the capacity, if known; `loads`, `back`: flows in both directions. `told`: trains of
+    `rate_bps`: the capacity, if known; `loads`, `back`: flows in both directions. `trains`: trains of
     probes, which determine the rate of a direction without flows. The forward direction is that of
     `loads`, or down if there are none. `recorded`: rates that replace flows and trains;
     `queue_bytes`: the queue's size, if known.
@@ -116,7 +116,7 @@ def fitted(
     kept = held(probes)
     fine = probes.answered & ~kept.waited
     t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
-    loads = [x.beside(probes) for x in loads]
+    loads = [x.aligned_with(probes) for x in loads]
     path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
     path.base = _base(path, t, rtt)
     path.grid = series.grid([s.t_s for s in path.steps])
@@ -124,16 +124,16 @@ def fitted(
     _losses(path, probes, loads)
     _fate(path, kept)
     _waiting(path, loads, probes.interval_s)
-    trains = _of_trains(loads, told)
+    capacities = _of_trains(loads, trains)
     if recorded is None:
-        _capacity(path, loads, rate_bps, trains.get("there"), probes.carried_bps)
+        _capacity(path, loads, rate_bps, capacities.get("there"), probes.carried_bps)
     else:
         path.rates = _recorded(recorded.rates, path.duration_s) if rate_bps is None else [(0.0, rate_bps)]
         path.reverse_bps = recorded.back_bps
     _queue(path, loads)
     if queue_bytes is not None:
         path.queue_bytes, path.early = queue_bytes, None
-    _reverse(path, back, trains.get("back"))
+    _reverse(path, back, capacities.get("back"))
     if probes.source == "probes":
         # A probe's serialisation at the slowest port of each direction is no propagation delay.
         own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.usual_bps, path.reverse_bps or path.usual_bps))
@@ -287,10 +287,10 @@ def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
     return np.nan_to_num(above) > np.maximum(STANDING_MS, STANDING * base)
 
 
-def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacity]:
+def _of_trains(loads: Sequence[Load], trains: Sequence[TrainRates]) -> dict[str, Capacity]:
     """Capacities from trains, in the direction of these flows and in the opposite one."""
     there = next((x.way for x in loads if x.way), "down")
-    found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in told}
+    found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in trains}
     return {way: said for way, said in found.items() if said is not None}
 
 
@@ -447,8 +447,8 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load], recorded: Record
 def _of_probes(probes: Probes, recorded: Recording | None) -> list[str]:
     """Properties that cannot be estimated from the probes or their substitute."""
     shared = "how the delay is shared between both ways, and queues before the slowest one"
-    if probes.source == "said":
-        return ["how the RTT varies: one value was said", "losses and outages: recordings of rates have none"]
+    if probes.source == "given":
+        return ["how the RTT varies: only one value was given", "losses and outages: recordings of rates have none"]
     if probes.source == "delays":
         return ["losses: recordings of delays have none", "queues: delays are taken for those without load"]
     found = [

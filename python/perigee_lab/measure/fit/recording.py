@@ -106,7 +106,7 @@ def read(given: Given, scratch: Path) -> Recording:
         probes = Probes(fine.t_s, fine.base_rtt_ms, given.delay_step_s, PROBE_BYTES, source="delays")
     elif given.rtt_ms is not None:
         at = np.arange(0, length, given.delay_step_s)
-        probes = Probes(at, np.full(len(at), given.rtt_ms), given.delay_step_s, PROBE_BYTES, source="said")
+        probes = Probes(at, np.full(len(at), given.rtt_ms), given.delay_step_s, PROBE_BYTES, source="given")
     return Recording(_changes(over.t_s, rates), back, probes, source, _remarks(given, spans, length, rates))
 
 

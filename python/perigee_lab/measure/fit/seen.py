@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Observations of a path in records: probes without load, and goodput and RTTs of flows.
+"""Observations of a path in records: probes without load, goodput and RTTs of flows, probe trains.
 
-Data that only a simulator has (base RTTs, events of the network, queues) are not used: a fit has
-only observations that are also available in measurements.
+Data that only a simulator has (base RTTs, events of the network, queues) are not used, so that a fit
+to a simulated run has the same inputs as one to a measurement.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 PLAIN_SHARE = 1448 / 1500
-"""Payload fraction of a 1500-byte TCP packet over IPv4 with timestamps, for records without one."""
+"""Payload fraction of a 1500-byte TCP packet over IPv4 with timestamps, for records that lack it."""
 FEWEST_PROBES = 100
-BESIDE_SHARE = 0.02
-"""Maximum bytes of all concurrent flows, relative to those of a flow that counts as alone."""
+CONCURRENT_SHARE = 0.02
+"""Maximum bytes of all concurrent flows, relative to those of a flow that counts as running alone."""
 IDLE_BPS, IDLE_SHARE = 1e6, 0.05
-"""A terminal is idle below this rate, or below this fraction of its maximum rate."""
+"""A terminal is idle up to the larger of this rate (bit/s) and this fraction of its maximum rate."""
 UDP_HEADERS = 28
 """Bytes of IPv4 and UDP headers of a measured probe."""
-USUAL_BYTES = 84
-"""Default IP packet length of ping, for logs without a length of probes."""
+PING_BYTES = 84
+"""IP packet length of ping by default, for logs that do not state the length of their probes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +43,23 @@ class Probes:
     """Probes of a path without load, in send order."""
 
     sent_s: Floats
+    """Send times in s, shape (probes,)."""
     rtt_ms: Floats
-    """NaN if the probe was lost."""
+    """RTTs in ms, shape (probes,); NaN if the probe was lost."""
     interval_s: float
+    """Median interval between probes, s."""
     bytes: int = 64
-    """Length of a probe's IP packet."""
+    """Length of a probe's IP packet, bytes."""
     busy: int = field(default=0, kw_only=True)
-    """Number of probes omitted because the path was busy."""
+    """Number of probes excluded because the path was busy."""
     carried_bps: float | None = field(default=None, kw_only=True)
-    """The highest rate carried at the same time, if it was counted."""
+    """Maximum downstream rate in bit/s during the probes, if the record counts it."""
     size_known: bool = field(default=True, kw_only=True)
-    """Whether the size is known; otherwise, `bytes` is the default of ping."""
+    """Whether `bytes` is from the record, and not the default of ping."""
     source: str = field(default="probes", kw_only=True)
-    """"delays": from a recording; "said": a single given value."""
+    """Origin: "probes", "delays" (of a recording), or "given" (a single RTT from the user)."""
     clock_s: float | None = field(default=0.0, kw_only=True)
-    """Time 0 in s since 1970; 0 for simulated runs, which share the time of their scenario; None if
+    """Time 0 in s since 1970; 0 for simulated runs, which share the clock of their scenario; None if
     unknown."""
 
     @property
@@ -73,7 +75,7 @@ class Probes:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A greedy TCP flow."""
+    """A greedy TCP flow, with one value per sample in its arrays."""
 
     cc: str
     name: str
@@ -81,30 +83,34 @@ class Load:
     target: str
     t_s: Floats
     step_s: float
+    """Median interval between samples, s."""
     delivered: Floats
     """Bytes delivered in order so far."""
     rtt_ms: Floats
+    """Mean RTT since the previous sample; NaN without a value."""
     sent: Floats
+    """Packets sent so far, retransmissions included."""
     again: Floats
     """Packets retransmitted so far; NaN if the record has no value."""
     payload_share: float
+    """Ratio of payload to bytes on the wire."""
     start_s: float
     stop_s: float
     smoothed: bool
     """Whether RTTs are the kernel's smoothed values (SRTT)."""
     rtts: tuple[Floats, Floats]
-    """All RTT samples of the flow: values in ms, and the count of each value."""
+    """Histogram of all RTT samples: distinct values in ms, and the number of each."""
     bytes: float | None
-    """Size of the transfer, if it is limited."""
+    """Size of the transfer in bytes; None if it is not limited."""
     way: str = ""
-    """down or up, if the measurement states it."""
+    """Direction: down, up, or empty if unknown."""
     clock_s: float | None = 0.0
     """Time 0 in s since 1970, as in `Probes`."""
     together: bool = True
-    """Whether it ran at the same time as the probes, and shares their time axis."""
+    """Whether it ran at the same time as the probes, and has their time axis."""
 
-    def beside(self, probes: Probes) -> Load:
-        """The flow on the time axis of these probes, if it ran at the same time."""
+    def aligned_with(self, probes: Probes) -> Load:
+        """The flow on the time axis of these probes; `together` is False if it ran at another time."""
         if self.clock_s is None or probes.clock_s is None:
             return replace(self, together=False)
         by = self.clock_s - probes.clock_s
@@ -116,24 +122,24 @@ class Load:
 
     @property
     def goodput_bps(self) -> float:
-        """Mean goodput over the lifetime of the flow."""
+        """Mean goodput in bit/s over the lifetime of the flow; 0 without samples."""
         return float(self.delivered[-1] * 8 / max(1e-9, self.stop_s - self.start_s)) if len(self.delivered) else 0.0
 
 
 @dataclass(frozen=True)
-class Told:
-    """Rates of trains of probes in one direction."""
+class TrainRates:
+    """Rates of trains of probes in one direction, one value per train."""
 
     way: str
     """down (towards the client) or up."""
     mbps: Floats
-    """Rate on the wire of each train."""
+    """Rate on the wire in Mbit/s; NaN if unknown."""
     spread: Floats
-    """Duration of the arrival of each train over that of its departure."""
+    """Ratio of the durations of arrival and departure."""
 
 
-def told_of(runs: Sequence[Run]) -> list[Told]:
-    """Trains of all runs, by direction."""
+def train_rates(runs: Sequence[Run]) -> list[TrainRates]:
+    """Rates of the trains of all runs, one item per direction."""
     found: dict[str, list[tuple[Floats, Floats]]] = {}
     for run in runs:
         for flow in run.table("flow_totals").to_pylist():
@@ -144,7 +150,7 @@ def told_of(runs: Sequence[Run]) -> list[Told]:
                 rows = _rows(run, flow["flow"], columns)
                 mbps, spread = (rows[c].to_numpy(zero_copy_only=False).astype(float) for c in columns)
                 found.setdefault(way, []).append((mbps, spread))
-    return [Told(way, *(np.concatenate(c) for c in zip(*parts, strict=True))) for way, parts in found.items()]
+    return [TrainRates(way, *(np.concatenate(c) for c in zip(*parts, strict=True))) for way, parts in found.items()]
 
 
 def _is_trains(run: Run, flow: dict[str, Any]) -> bool:
@@ -155,9 +161,11 @@ def _is_trains(run: Run, flow: dict[str, Any]) -> bool:
 
 
 def probes_of(runs: Sequence[Run]) -> Probes:
-    """Selects the longest series of probes without a concurrent TCP flow.
+    """Selects the longest series of probes without load.
 
-    Raises MeasureError if there is none.
+    Raises:
+        MeasureError: there is none, it has fewer than 100 answers, or a simulated run has several
+            probes per row.
     """
     found = []
     for run in runs:
@@ -169,26 +177,24 @@ def probes_of(runs: Sequence[Run]) -> Probes:
         found += [_probes(run, t) for t in totals if t["cc"] == "ping" and not _is_trains(run, t)]
     if not found:
         raise MeasureError(
-            "no quiet probes: a path without load is needed to tell its delay from its queues (perigee measure "
-            "run HOST "
-            '--pings 60s, or a run of app = "ping" alone)'
+            "no quiet probes: probes without load are needed to separate the delay of the path from its queues "
+            '(perigee measure run HOST --pings 60s, or a run with app = "ping" alone)'
         )
     best = max(found, key=lambda p: len(p.sent_s))
     if best.answered.sum() < FEWEST_PROBES:
-        raise MeasureError(f"{int(best.answered.sum())} answered probes are too few; {FEWEST_PROBES} are needed")
+        raise MeasureError(
+            f"{int(best.answered.sum())} answered probes are too few; at least {FEWEST_PROBES} are needed"
+        )
     return best
 
 
 def _is_telemetry(run: Run) -> bool:
-    """Whether a record has counters of a terminal, which show the rate in use only."""
+    """Whether a record consists of counters of a terminal, which show only the rate in use."""
     return run.manifest.backend == "log" and run.manifest["log"]["format"] == "table"
 
 
 def _idle(run: Run, probes: Probes, totals: Sequence[dict[str, Any]]) -> Probes:
-    """Probes at times at which the terminal carried little in both directions.
-
-    The number of omitted probes is stored in the result.
-    """
+    """Probes sent while the terminal was idle in both directions; `busy` counts the others."""
     rates = next(t for t in totals if t["cc"] not in WITHOUT_TCP)
     more = ["log.upload_bps"] if "log.upload_bps" in run.table("flows").column_names else []
     rows = _rows(run, rates["flow"], more)
@@ -217,12 +223,12 @@ def _probes(run: Run, flow: dict[str, Any]) -> Probes:
     sent, rtt = sent[order], rtt[order]
     size = _probe_bytes(run, flow["flow"])
     interval = float(np.median(np.diff(sent))) if len(sent) > 1 else 1.0
-    bytes_ = USUAL_BYTES if size is None else size
+    bytes_ = PING_BYTES if size is None else size
     return Probes(sent, rtt, interval, bytes_, size_known=size is not None, clock_s=_clock(run))
 
 
 def _probe_bytes(run: Run, flow: int) -> int | None:
-    """Length of a probe's IP packet in the record; None if unknown."""
+    """Length in bytes of a probe's IP packet, from the record; None if unknown."""
     backend = run.manifest.backend
     if backend == "measure":
         return int(run.manifest["measure"]["flows"][flow]["size"]) + UDP_HEADERS
@@ -242,18 +248,18 @@ def _clock(run: Run) -> float | None:
 
 
 def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats) -> tuple[Floats, Floats]:
-    """Send times and RTTs of a simulated run's probes.
+    """Send times in s and RTTs in ms of a simulated run's probes.
 
-    A run samples its probes: with one row per interval, the row and the RTT of an answer identify
-    the probe.
+    The record has samples, not probes. With one probe per row, the time of a row and its RTT identify
+    the probe. Raises MeasureError if rows have several probes.
     """
     sent = rows["sent_packets"].to_numpy(zero_copy_only=False).astype(float)
     new = np.diff(np.concatenate(([0.0], sent)))
     interval = run.manifest.sample_ns / 1e9
     if abs(float(np.median(new)) - 1) > 0.01:
         raise MeasureError(
-            f"each row of {flow['name']} holds {np.median(new):.0f} probes: record the run again with as many samples "
-            "(run.sample = the interval of its probes)"
+            f"each row of {flow['name']} has {np.median(new):.0f} probes: repeat the run with one row per probe "
+            "(set run.sample to the interval of the probes)"
         )
     start = float(flow["started_ns"] or 0) / 1e9
     answered = ~np.isnan(rtt)
@@ -267,15 +273,15 @@ def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats
 
 
 def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
-    """Mask of probes with answers that share a row with others, as happens if the RTT falls.
+    """Mask of probes that were answered but have no row: their answers share a row with others.
 
-    `lost` is the number of probes without an answer.
+    This happens if the RTT falls. `lost` is the number of probes without an answer.
     """
     known = np.flatnonzero(~np.isnan(rtt_ms))
     runs = [(float(rtt_ms[a] - rtt_ms[b]) / (b - a), int(a), int(b)) for a, b in pairwise(known) if b > a + 1]
     found = np.zeros(len(rtt_ms), dtype=bool)
-    # Runs of missing probes with the smallest fall of the RTT were lost, up to the number without
-    # an answer.
+    # Gaps with the smallest fall of the RTT per probe are attributed to loss, up to the number of
+    # lost probes.
     for _, a, b in sorted(runs):
         if lost < b - a - 1:
             found[a + 1 : b] = True
@@ -285,7 +291,7 @@ def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
 
 
 def loads_of(runs: Sequence[Run]) -> list[Load]:
-    """TCP flows that ran alone, except for small flows such as control connections."""
+    """TCP flows that ran alone, apart from small flows such as control connections."""
     found = []
     for run in runs:
         flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
@@ -298,8 +304,8 @@ def loads_of(runs: Sequence[Run]) -> list[Load]:
 def _is_alone(flow: dict[str, Any], flows: Sequence[dict[str, Any]]) -> bool:
     """Whether a flow ran alone; goodputs of concurrent flows do not show the capacity."""
     begin, end = _life(flow)
-    beside = [t for t in flows if t is not flow and _life(t)[0] < end and _life(t)[1] > begin]
-    return sum(int(t["goodput_bytes"]) for t in beside) <= BESIDE_SHARE * int(flow["goodput_bytes"])
+    concurrent = [t for t in flows if t is not flow and _life(t)[0] < end and _life(t)[1] > begin]
+    return sum(int(t["goodput_bytes"]) for t in concurrent) <= CONCURRENT_SHARE * int(flow["goodput_bytes"])
 
 
 def _life(flow: dict[str, Any]) -> tuple[int, int]:
@@ -319,7 +325,7 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
     counted = run.to_pandas("rtt")
     counted = counted[counted["flow"] == flow["flow"]]
     done = flow["completed_ns"]
-    # The name of a measured record may contain more than its scheme.
+    # The scheme of a measured record may be a composed name.
     cc = str(flow["cc"]) if run.manifest.backend == "measure" else run.cc
     return Load(
         cc=cc, name=flow["name"], origin=flow["from"], target=flow["to"], t_s=t,

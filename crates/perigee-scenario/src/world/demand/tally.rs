@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Steps averaged into rows of tables.
+//! Rows of the demand tables: averages over the steps of an interval.
 
 use crate::world::demand::setting::{Setting, DOWN, UP};
 use crate::world::demand::step::{Group, Link, Outcome};
 use perigee_orbit::frames::SPEED_OF_LIGHT_M_S;
 use perigee_units::Nanos;
 
-/// Load above this share of the capacity is a full link.
+/// Utilisation from which a link counts as full.
 pub const FULL: f64 = 0.95;
 
-/// Means over a time of what a plan of a cell, or all of them, wanted and got; rates in bit/s.
+/// Traffic of a plan in a cell, or of all, averaged over the steps of a row; rates in bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Served {
-    /// Active terminals.
+    /// Number of active terminals.
     pub active: f64,
-    /// Of these, those with less than the threshold and less than their plan.
+    /// Number of active terminals with less than the threshold and less than their plan.
     pub below: f64,
-    /// Elastic traffic that is wanted, and what of it flows.
+    /// Elastic traffic: offered, served.
     pub elastic: [f64; 2],
-    /// Inelastic traffic, the same way.
+    /// Inelastic traffic: offered, served.
     pub inelastic: [f64; 2],
-    /// What does not flow because no gateway is reached.
+    /// Unserved traffic of cells that reach no gateway.
     pub no_gateway: f64,
-    /// What does not flow because capacity is short.
+    /// Unserved traffic for lack of capacity.
     pub no_capacity: f64,
 }
 
@@ -39,18 +39,18 @@ impl Served {
     }
 
     fn divided(&self, n: f64) -> Served {
-        let half = |x: [f64; 2]| x.map(|v| v / n);
+        let pair = |x: [f64; 2]| x.map(|v| v / n);
         Served {
             active: self.active / n,
             below: self.below / n,
-            elastic: half(self.elastic),
-            inelastic: half(self.inelastic),
+            elastic: pair(self.elastic),
+            inelastic: pair(self.inelastic),
             no_gateway: self.no_gateway / n,
             no_capacity: self.no_capacity / n,
         }
     }
 
-    /// Offered traffic that is neither served nor accounted for, relative to what is offered.
+    /// Relative error of the balance: |offered - served - unserved| / offered.
     pub fn missing(&self) -> f64 {
         let offered = self.elastic[0] + self.inelastic[0];
         let found = self.elastic[1] + self.inelastic[1] + self.no_gateway + self.no_capacity;
@@ -58,7 +58,7 @@ impl Served {
     }
 }
 
-/// A row of a plan of a cell in a direction.
+/// Row of the table of cells: a plan of a cell in one direction.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the columns of the table
 pub struct CellRow {
@@ -69,7 +69,7 @@ pub struct CellRow {
     pub served: Served,
 }
 
-/// A row of the paths of a cell.
+/// Row of the table of paths: the paths of a cell.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the columns of the table
 pub struct PathRow {
@@ -82,7 +82,7 @@ pub struct PathRow {
     pub reached: f64,
 }
 
-/// A row of a link.
+/// Row of the table of links: a link in one direction.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the columns of the table
 pub struct LinkRow {
@@ -95,7 +95,7 @@ pub struct LinkRow {
     pub full_s: f64,
 }
 
-/// A row of everything.
+/// Row of the table of steps: all cells and plans in one direction, and numbers of full links.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the columns of the table
 pub struct StepRow {
@@ -112,33 +112,33 @@ pub struct StepRow {
 /// Largest relative errors of the conservation laws.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Errors {
-    /// Offered against served and unserved, of each cell, plan, direction and step.
+    /// Offered traffic against served and unserved, by cell, plan, direction and step.
     pub offered: f64,
-    /// Served against the loads of gateways and of radios, of each direction and step.
+    /// Served traffic against the loads of gateways and of radios, by direction and step.
     pub carried: f64,
-    /// Loads above capacities.
+    /// Excess of loads over capacities.
     pub excess: f64,
     /// Duality gap of proportional and alpha-fair rates.
     pub gap: f64,
 }
 
-/// Rows of a chunk.
+/// Rows of a chunk, in order of time.
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs)] // tables, in order of time
+#[allow(missing_docs)] // tables
 pub struct Chunk {
     pub cells: Vec<CellRow>,
     pub paths: Vec<PathRow>,
     pub links: Vec<LinkRow>,
     pub steps: Vec<StepRow>,
     pub errors: Errors,
-    /// Steps without an allocation, and why.
+    /// Steps for which the allocation failed, with the error.
     pub failed: Vec<(Nanos, String)>,
-    /// Steps in which no cell reached a gateway.
+    /// Number of steps in which no cell with active terminals reached a gateway.
     pub unreached: u64,
 }
 
 impl Chunk {
-    /// Adds the interval that follows.
+    /// Appends the rows of the next interval.
     pub fn append(&mut self, i: Interval) {
         self.cells.extend(i.rows.cells);
         self.paths.extend(i.rows.paths);
@@ -154,16 +154,17 @@ impl Chunk {
     }
 }
 
-/// Sums over the steps of a row of paths.
+/// Sums over the steps of a row of the table of paths.
 #[derive(Clone, Debug, Default)]
 struct PathSum {
     satellites: f64,
-    /// Weighted by active terminals.
+    /// RTT and number of ISLs, weighted by terminals.
     rtt_ms: f64,
     isls: f64,
+    /// Active terminals with a path to a gateway.
     reached: f64,
     active: f64,
-    /// Terminals on each gateway.
+    /// Terminals of each gateway.
     gateways: Vec<(u32, f64)>,
 }
 
@@ -173,11 +174,12 @@ pub struct Interval {
     start: Nanos,
     steps: u32,
     row_steps: u32,
-    /// By cell, plan and direction.
+    /// By cell, plan and direction, see [`index`].
     served: Vec<Served>,
     paths: Vec<PathSum>,
-    /// Full links of each kind and direction, of the row.
+    /// Number of full links by direction and kind, summed over the steps of the row.
     full: [[f64; 5]; 2],
+    /// Link, direction, load and capacity in bit/s at each step.
     loads: Vec<(Link, u8, f64, f64)>,
     rows: Chunk,
 }
@@ -196,7 +198,7 @@ impl Interval {
         }
     }
 
-    /// Counts a step without an allocation: everything that is wanted is unserved.
+    /// Adds a step for which the allocation failed: all of its traffic is unserved.
     pub(super) fn fail(&mut self, s: &Setting, t: Nanos, why: String) {
         self.rows.failed.push((t, why));
         let active = (0..s.cells.len()).map(|c| s.active_terminals(c, t)).collect();
@@ -242,7 +244,7 @@ impl Interval {
             self.rows.unreached += 1;
         }
         for (cell, (&active, &served)) in o.active.iter().zip(&served).enumerate() {
-            // Cells have a path for all of their terminals, or for none.
+            // Either all terminals of a cell have a path, or none.
             let missing = if served > 0.0 { 0.0 } else { active };
             for (p, plan) in s.plans.iter().enumerate() {
                 for direction in [DOWN, UP] {
@@ -255,7 +257,7 @@ impl Interval {
                     at.elastic[0] += wanted[0];
                     at.inelastic[0] += wanted[1];
                     at.no_gateway += wanted[0] + wanted[1];
-                    // Against what all active terminals want, computed from the cell alone.
+                    // Checked against the offered traffic computed without groups.
                     let all =
                         active * plan.share * (plan.elastic_bps[direction] + plan.inelastic_bps[direction]);
                     let groups = at.elastic[0] + at.inelastic[0];
@@ -291,7 +293,7 @@ impl Interval {
         }
     }
 
-    /// Writes the rows of cells since the last call.
+    /// Writes the rows of cells, paths and steps since the last call.
     pub(super) fn close_row(&mut self, s: &Setting, t: Nanos) {
         let n = f64::from(self.row_steps.max(1));
         let mut all = [Served::default(); 2];
@@ -337,7 +339,7 @@ impl Interval {
         (self.full, self.row_steps) = ([[0.0; 5]; 2], 0);
     }
 
-    /// Writes the rows of links.
+    /// Writes the rows of links over the interval.
     pub(super) fn close(&mut self, s: &Setting) {
         let mut loads = std::mem::take(&mut self.loads);
         // Stable: the loads of a link stay in the order of the steps.
@@ -358,8 +360,7 @@ impl Interval {
     }
 }
 
-/// Whether terminals with this rate together have less than the threshold each, or than their plan
-/// where that is lower.
+/// Whether terminals that share `rate` have less than the threshold each, and less than their plan.
 fn is_below(s: &Setting, rate: f64, terminals: f64, plan_bps: f64) -> bool {
     rate < terminals * s.threshold_bps.min(plan_bps) * (1.0 - 1e-9)
 }
@@ -368,7 +369,7 @@ fn index(s: &Setting, cell: usize, plan: usize, direction: usize) -> usize {
     (cell * s.plans.len() + plan) * 2 + direction
 }
 
-/// Number of a link's kind, as in the table of links.
+/// Code of a link's kind in the table of links.
 pub fn kind(link: Link) -> usize {
     match link {
         Link::Radio(_) => 0,
