@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Background as a fluid, held against the same load as flows in packets.
+"""Accuracy and cost of fluid background traffic, compared with the same load as packets.
 
 python bench/background.py [--seeds 3] [--keep FOLDER] [CASE …]
 
-Each case is run twice with one flow in front, under each scheme: with all users as flows, and with `[[background]]`.
-Prints goodput, mean RTT and jitter (p95 - p5 of the RTT) of the flow in front, and how many times fewer packet-hops and
-how much less processor time the fluid takes. With --keep, runs that the folder has are not repeated.
+Each case is run twice with one foreground flow, under each scheme: with all users as flows, and with `[[background]]`.
+Prints goodput, mean RTT and jitter (p95 - p5 of the RTT) of the foreground flow, and the factors by which the fluid
+reduces packet-hops and CPU time. With --keep, runs that are in the folder are not repeated.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _ran(text: str, out: Path, seeds: int) -> Path:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of the flow in front, over all seeds."""
+    """Metrics of the foreground flow, over all seeds."""
 
     goodput_mbps: float
     goodput_spread: float
@@ -192,7 +192,7 @@ def _percent(fluid: float, packets: float) -> str:
 
 def table(names: list[str], seeds: int, keep: Path) -> None:
     """Prints a table, Markdown."""
-    print("| load | in front | goodput Mbit/s | | mean RTT ms | | jitter ms | | packet-hops | CPU time |")
+    print("| load | foreground flow | goodput Mbit/s | | mean RTT ms | | jitter ms | | packet-hops | CPU time |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in names:
         case = CASES[name]

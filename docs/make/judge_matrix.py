@@ -27,20 +27,20 @@ SCHEMES = [
 SIGNS = {"passed": "✓", "failed": "✗", "undecided": "?", "not observable": "-"}
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 <!-- Written by docs/make/judge_matrix.py. -->
-# Who is safe to deploy where
+# Deployment criteria
 
-Congestion controls of Perigee against the criteria of [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) for new ones,
-as 26 experiments with bounds of our own ([catalogue `rfc9743`](../how-to/judge.md#catalogues)).
+Perigee's congestion controls by the criteria of [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743), in 26 experiments
+with bounds of our own ([catalogue `rfc9743`](../how-to/judge.md#catalogues)).
 
 ```sh
 perigee judge bbr3 --catalogue rfc9743
 ```
 
-✓ all expectations of the case hold, ✗ one fails, ? the interval over five seeds crosses a bound. Each mark links to the
-first expectation that is not met, its value and the command for this cell.
+✓: all expectations of the case are met; ✗: at least one fails; ?: the 95 % interval over five seeds crosses a bound.
+Each mark links to the first expectation that is not met, and its value.
 
-A ✗ is a reason to look, not a verdict on a scheme: each case is one path, and its bounds are ours. OrbCC, HPCC and
-LeoTCP read telemetry, which every port of these paths writes and those of the Internet do not.
+A ✗ calls for a closer look and is no verdict on a scheme: each case is a single path, with bounds that we chose.
+OrbCC, HPCC and LeoTCP depend on telemetry, which all ports of these paths provide, but ports of the Internet do not.
 
 """
 

@@ -193,7 +193,7 @@ def pages(reference: str) -> dict[str, str]:
     found: dict[str, list[str]] = {"README": [], **{name: [] for name, *_ in PAGES}}
     of = {heading: page_of(heading) for heading, _ in sections(reference)}
     for heading, text in sorted(sections(reference), key=lambda section: place_of(section[0])):
-        found[of[heading]].append(f"## {heading}\n\n{text.lstrip()}" if heading else text)
+        found[of[heading]].append(f"## {heading}\n\n{sentence(text.lstrip())}" if heading else text)
     intro, *top = found.pop("README")
     listed = "\n".join(
         f"| [{title}]({name}.md) | {', '.join(f'`{h}`' for h in of if of[h] == name)} |" for name, title, *_ in PAGES
@@ -204,6 +204,14 @@ def pages(reference: str) -> dict[str, str]:
         text = f"# {title}\n\n{purpose} Part of the [reference of scenario files](README.md).\n\n{_example(name)}\n"
         out[name] = HEAD + text + "".join(found[name])
     return {name: wrapped(text.rstrip()) + "\n" for name, text in out.items()}
+
+
+def sentence(text: str) -> str:
+    """The text with its first line as a sentence: summaries of schemes are phrases."""
+    first, newline, rest = text.partition("\n")
+    # Names such as "ns-3" and "study-orbcc," keep their case.
+    first = re.sub(r"^[a-z](?=[a-z-]* )", lambda m: m[0].upper(), first)
+    return first + ("" if first.endswith((".", ":", "|")) else ".") + newline + rest
 
 
 def wrapped(text: str) -> str:

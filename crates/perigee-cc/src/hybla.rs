@@ -2,8 +2,8 @@
 //! TCP Hybla (Caini, Firrincieli 2004) as in Linux, for paths over geostationary satellites.
 //!
 //! Idea: a flow with a long RTT should gain *rate* as fast as a Reno flow with a reference RTT of
-//! 25 ms. With the RTT's ratio to the reference, growth per ACK is scaled so that the RTT cancels
-//! out.
+//! 25 ms. Growth per ACK is scaled with the ratio of the RTT to the reference, so that the RTT
+//! cancels out.
 //!
 //! ```text
 //! rho  = max(SRTT / rtt0, 1), recomputed whenever the SRTT reaches a new minimum
@@ -18,11 +18,11 @@
 //!     └──────────────────────────────────────┘
 //! ```
 //!
-//! Integer arithmetic: rho in eighths, growth in 1/128 packet with the remainder carried over,
-//! 2^(k/8) from a table.
+//! Integer arithmetic: rho in units of 1/8, growth in units of 1/128 packet with the remainder
+//! carried over, 2^(k/8) from a table.
 //!
-//! Differs from the paper: growth per ACK, not per acknowledged packet, so that delayed ACKs halve
-//! it; no bandwidth estimate for the initial threshold, no custom pacing. As in the kernel the
+//! Differs from the paper, as Linux does: growth per ACK, not per acknowledged packet, so that
+//! delayed ACKs halve it; no bandwidth estimate for the initial threshold; no separate pacing; the
 //! initial window is replaced by rho.
 
 use crate::window::{slow_start, AdditiveIncrease};

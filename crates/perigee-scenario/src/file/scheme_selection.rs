@@ -67,7 +67,8 @@ impl Scenario {
     /// Why a scenario without flows cannot be run.
     pub(crate) fn without_flows(&self) -> ScenarioError {
         let p = Problem::new("flow", "the scenario has no flow to simulate");
-        p.hint("`perigee demand run` and `perigee demand sweep` compute its [demand], or add a [[flow]]").into()
+        p.hint("`perigee demand run` and `perigee demand sweep` compute its [demand], or add a [[flow]]")
+            .into()
     }
 
     /// Names of the plug-ins that the flows or `run.cc` request.
