@@ -87,7 +87,9 @@ def test_downloads_and_uploads_arrive_to_the_byte_with_what_the_kernel_saw(peer:
         assert found.origin == sender
         assert found.sender is not None
         assert found.receiver.first_ns is not None
-        assert found.connect_ns < found.receiver.first_ns <= found.receiver.done_ns
+        assert 0 < found.receiver.first_ns <= found.receiver.done_ns
+        # The receiver of an upload has another clock, which is estimated within an RTT.
+        assert work is client.upload or found.connect_ns < found.receiver.first_ns
         if found.sender.info:
             assert found.sender.info[-1][client.kernel.NAMES.index("bytes_acked")] >= 3_000_001
     with pytest.raises(MeasureError, match="nosuch"):

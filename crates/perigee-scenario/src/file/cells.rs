@@ -156,6 +156,30 @@ fn csv(text: &str) -> Result<Vec<Cell>, String> {
     cells.done()
 }
 
+/// Named places of a CSV file, with columns name, lat and lon.
+///
+/// # Errors
+/// The first wrong row, as text.
+pub fn places(text: &str) -> Result<Vec<(String, GeoPoint)>, String> {
+    let (head, rows) = table(text)?;
+    let needed = |name: &str| {
+        column(&head, &[name])
+            .ok_or_else(|| format!("the header has no column {name:?}; found {}", head.join(", ")))
+    };
+    let (name, lat, lon) = (needed("name")?, needed("lat")?, needed("lon")?);
+    let mut found = Vec::new();
+    for (line, row) in rows {
+        names::check(row[name]).map_err(|why| format!("line {line}: the name {why}"))?;
+        let lat_deg = number(&row, lat, &head, line, (-90.0, 90.0))?;
+        let lon_deg = number(&row, lon, &head, line, (-180.0, 360.0))?;
+        found.push((row[name].to_string(), GeoPoint { lat_deg, lon_deg, height_m: 0.0 }));
+    }
+    match found.is_empty() {
+        true => Err("no row after the header".into()),
+        false => Ok(found),
+    }
+}
+
 /// Cells with unique names; those without people are left out.
 #[derive(Default)]
 struct Cells {

@@ -2,16 +2,20 @@
 //! `[demand]`: many users as a fluid, for `perigee demand`.
 
 use crate::file::cells::{self, Cell, MAX_CELLS};
+use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::grammar::Only;
 use crate::file::node::NodeSpec;
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
+use perigee_timeline::GeoPoint;
 use perigee_units::{files, BitRate, Nanos};
 use std::path::PathBuf;
 
 const STEP: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
+/// Names that a message lists.
+const MOST_LISTED: usize = 100;
 const INTERVAL: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
 
 parameters! {
@@ -29,6 +33,8 @@ parameters! {
     satellites: usize = key(Notation::Int(1, 64), "4", "maximum number of satellites that serve a cell, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
     gateway: String = key(Notation::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: nearest = the nearest by path; balanced = distributed over the nearest ones, less to gateways with much traffic");
     gateways: usize = key(Notation::Int(1, 16), "3", "maximum number of gateways over which a satellite's traffic is distributed, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
+    exchanges: Option<PathBuf> = optional(Notation::File, "CSV file with columns name, lat, lon: Internet exchanges; traffic continues from a gateway over fibre to the nearest one, which counts for the RTT and for the nearest gateway; default: RTTs end at the gateway");
+    fibre: f64 = key(Notation::Number(1.0, 10.0), "2.1", "delay of fibre relative to light in vacuum along the great circle: 1.47 in glass, and detours"), only &[Only::Given(&["exchanges"])];
     route: String = key(Notation::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: shortest; load-aware = around ISLs that shortest paths would saturate");
     fairness: String = key(Notation::Word(&["max-min", "proportional", "alpha"]), "max-min", "fairness of the (weighted) allocation of capacity to elastic traffic");
     alpha: f64 = key(Notation::Number(0.2, 8.0), "2", "parameter of alpha fairness: 1 = proportional; larger values approach max-min"), only &[Only::With("fairness", &["alpha"])];
@@ -40,6 +46,7 @@ parameters! {
     down: Down = one();
     up: Up = one();
     plan: Vec<Plan> = list("[[demand.plan]]: service plans of the terminals; default: one plan with the defaults below");
+    capacity: Vec<CapacityOf> = list("[[demand.capacity]]: capacities of single gateways or cells");
     failure: Vec<Failure> = list("[[demand.failure]]: temporary failures of gateways");
 }
 
@@ -76,6 +83,15 @@ parameters! {
 }
 
 parameters! {
+    /// `[[demand.capacity]]`.
+    CapacityOf = "capacity", "Capacities of single gateways or cells, in place of those of [demand.down] and [demand.up].";
+    gateway: Option<Vec<String>> = optional(Notation::OneOrMany(&Notation::Text), "names of gateways: capacity of each, all antennas together");
+    cell: Option<Vec<String>> = optional(Notation::OneOrMany(&Notation::Text), "names of cells, in place of gateways: capacity of all beams from one satellite to each");
+    down: Option<BitRate> = optional(Notation::Rate, "capacity of the downlink; default: as for the others");
+    up: Option<BitRate> = optional(Notation::Rate, "capacity of the uplink; default: as for the others");
+}
+
+parameters! {
     /// `[[demand.failure]]`.
     Failure = "failure", "A failure of gateways.";
     gateway: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "names of the gateways");
@@ -93,6 +109,8 @@ pub struct DemandSpec {
     pub cells: Vec<Cell>,
     /// Activity by local time: hour and share, relative to the busy hour, in order.
     pub activity: Vec<(f64, f64)>,
+    /// Internet exchanges: name and place.
+    pub exchanges: Vec<(String, GeoPoint)>,
     /// Files that it names.
     pub files: Vec<PathBuf>,
 }
@@ -124,11 +142,13 @@ impl Demand {
                     .problem("plan", "the shares of all plans are zero; at least one must be positive"),
             );
         }
+        let exchanges = self.exchanges().map_err(|p| problems.push(p)).ok();
+        self.check_capacities(nodes, cells.as_deref().unwrap_or_default(), problems);
         if problems.len() > before {
             return None;
         }
-        let files = self.file.iter().chain(&self.activity).cloned().collect();
-        Some(DemandSpec { cells: cells?, activity: activity?, files, keys: self })
+        let files = [&self.file, &self.activity, &self.exchanges].into_iter().flatten().cloned().collect();
+        Some(DemandSpec { cells: cells?, activity: activity?, exchanges: exchanges?, files, keys: self })
     }
 
     fn check_times(&self, duration: Nanos, problems: &mut Vec<Problem>) {
@@ -160,15 +180,34 @@ impl Demand {
                 problems
                     .push(f.written.problem("at", format!("must be before the end of the run ({duration})")));
             }
-            for name in &f.gateway {
-                if !names().any(|n| n == name) {
-                    let p = f.written.problem("gateway", format!("no such gateway: {name:?}"));
-                    let mut p = p.allowed(names().collect::<Vec<_>>().join(", "));
-                    p.hint = crate::file::suggestions::hint(name, names());
-                    problems.push(p);
-                }
+            problems.extend(unknown(&f.written, "gateway", &f.gateway, &names().collect::<Vec<_>>()));
+        }
+    }
+
+    fn check_capacities(&self, nodes: &[NodeSpec], cells: &[Cell], problems: &mut Vec<Problem>) {
+        let gateways: Vec<&str> =
+            nodes.iter().filter(|n| n.kind == "station").map(|n| n.name.as_str()).collect();
+        let cells: Vec<&str> = cells.iter().map(|c| c.name.as_str()).collect();
+        for c in &self.capacity {
+            if c.gateway.is_some() == c.cell.is_some() {
+                problems.push(c.written.problem("gateway", "give either gateways or cells"));
+            }
+            if c.down.is_none() && c.up.is_none() {
+                problems
+                    .push(c.written.problem("down", "give down, up or both: without them it has no effect"));
+            }
+            let named = [("gateway", &c.gateway, &gateways), ("cell", &c.cell, &cells)];
+            for (key, names, known) in named {
+                problems.extend(unknown(&c.written, key, names.as_deref().unwrap_or_default(), known));
             }
         }
+    }
+
+    fn exchanges(&self) -> Result<Vec<(String, GeoPoint)>, Problem> {
+        let Some(file) = &self.exchanges else { return Ok(Vec::new()) };
+        let wrong = |why: String| self.written.problem("exchanges", why);
+        let text = files::read(file).map_err(wrong)?;
+        cells::places(&text).map_err(|why| wrong(format!("{}: {why}", file.display())))
     }
 
     /// The cells of the table or file, merged, cut and with their terminals.
@@ -217,4 +256,17 @@ impl Demand {
         let text = files::read(file).map_err(|why| self.written.problem("activity", why))?;
         cells::curve(&text).map_err(wrong)
     }
+}
+
+/// A problem for each of `names` that is not `known`; of many names the first ones are listed.
+fn unknown(written: &Checked, key: &str, names: &[String], known: &[&str]) -> Vec<Problem> {
+    let problem = |name: &String| {
+        let p = written.problem(key, format!("no such {key}: {name:?}"));
+        let more = if known.len() > MOST_LISTED { ", …" } else { "" };
+        let listed = known.iter().take(MOST_LISTED).copied().collect::<Vec<_>>().join(", ");
+        let mut p = p.allowed(format!("{listed}{more}"));
+        p.hint = crate::file::suggestions::hint(name, known.iter().copied());
+        p
+    };
+    names.iter().filter(|n| !known.contains(&n.as_str())).map(problem).collect()
 }

@@ -13,6 +13,7 @@ pub mod tally;
 
 use crate::file::error::ScenarioError;
 use crate::file::scenario::Scenario;
+use perigee_orbit::frames::SPEED_OF_LIGHT_M_S;
 use perigee_orbit::stream::overlook::KnownIsls;
 use perigee_units::{stop, Nanos};
 use rayon::prelude::*;
@@ -114,6 +115,16 @@ impl DemandRun {
                 "elastic_bps": p.elastic_bps, "inelastic_bps": p.inelastic_bps,
             })
         };
+        let gateway = |g: &setting::Gateway| {
+            let mut found = json!({
+                "name": g.name, "lat": g.place.lat_deg, "lon": g.place.lon_deg, "capacity_bps": g.capacity_bps,
+            });
+            if let Some(e) = &g.exchange {
+                found["exchange"] = json!(e.name);
+                found["fibre_rtt_ms"] = json!(2.0 * e.length as f64 / SPEED_OF_LIGHT_M_S);
+            }
+            found
+        };
         json!({
             "title": s.sky.spec().title,
             "start": s.sky.constellation().start.to_string(),
@@ -126,9 +137,7 @@ impl DemandRun {
             "chunk_intervals": INTERVALS,
             "steps": s.duration.0 / s.step.0,
             "satellites": s.sky.constellation().names,
-            "gateways": s.gateways.iter().map(|g| json!({
-                "name": g.name, "lat": g.place.lat_deg, "lon": g.place.lon_deg,
-            })).collect::<Vec<_>>(),
+            "gateways": s.gateways.iter().map(gateway).collect::<Vec<_>>(),
             "cells": s.cells.iter().map(|c| json!({
                 "name": c.name, "lat": c.place.lat_deg, "lon": c.place.lon_deg,
                 "population": c.population, "terminals": c.terminals,
@@ -252,5 +261,45 @@ mod tests {
             served(&run("starlink-shell1", &more, "").chunk(0, None).unwrap())
         };
         assert!(with("load-aware") > 1.1 * with("shortest"));
+    }
+
+    #[test]
+    fn an_exchange_adds_its_fibre_and_moves_the_nearest_gateway() {
+        let folder = std::env::temp_dir().join(format!("perigee-exchanges-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // At one of the gateways, 690 km from the other.
+        std::fs::write(folder.join("x.csv"), "name,lat,lon\nFucino IX,42.0,13.6\n").unwrap();
+        let with = |fibre: &str| {
+            let more = format!("exchanges = \"{}\"\n{fibre}", folder.join("x.csv").display());
+            run("starlink-shell1", &more, "")
+        };
+        let about = with("").describe();
+        let ms = |n: usize| about["gateways"][n]["fibre_rtt_ms"].as_f64().unwrap();
+        assert!((ms(0) - 2.0 * 690.0 * 2.1 / 299.792_458).abs() < 0.2, "{}", ms(0));
+        assert_eq!((ms(1), &about["gateways"][0]["exchange"]), (0.0, &json!("Fucino IX")));
+        let used = |r: &DemandRun| {
+            let c = r.chunk(0, None).unwrap();
+            c.paths.iter().filter(|p| p.gateway == Some(0)).count()
+        };
+        let none = used(&run("starlink-shell1", "", ""));
+        assert!(none > used(&with("fibre = 1")) && used(&with("fibre = 1")) > used(&with("fibre = 10")));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_smaller_gateway_carries_no_more_than_its_own_capacity() {
+        let c =
+            run("starlink-shell1", "", "[[demand.capacity]]\ngateway = \"Fucino\"\ndown = \"100 Mbit\"\n")
+                .chunk(0, None)
+                .unwrap();
+        let most = |link| {
+            c.links
+                .iter()
+                .filter(|l| l.link == link && l.direction == 0)
+                .map(|l| l.peak_bps)
+                .fold(0.0, f64::max)
+        };
+        assert!((most(Link::Gateway(1)) - 100e6).abs() < 1.0);
+        assert!(most(Link::Gateway(0)) > 1e9);
     }
 }

@@ -2,12 +2,14 @@
 //! Everything of a demand that is constant over its steps.
 
 use crate::file::cells::Cell;
-use crate::file::demand::{self, Demand};
+use crate::file::demand::{self, Demand, DemandSpec};
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{Constellation, Source};
 use crate::world::radio::RadioTable;
 use crate::world::sky_spec;
+use perigee_orbit::frames::great_circle_m;
+use perigee_orbit::links::length::Weight;
 use perigee_orbit::links::visibility::GroundPoint;
 use perigee_orbit::Sky;
 use perigee_sources::fading::{read_weather, Fade};
@@ -21,18 +23,15 @@ pub const DOWN: usize = 0;
 pub const UP: usize = 1;
 
 /// Capacities of a direction, in bit/s.
+/// Those of gateways and cells are with them.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
     /// Of a terminal.
     pub terminal: f64,
-    /// Of all beams between a satellite and a cell.
-    pub beam: f64,
     /// Of all beams of a satellite.
     pub satellite: f64,
     /// Of an antenna of a gateway.
     pub feeder: f64,
-    /// Of a gateway.
-    pub gateway: f64,
 }
 
 /// What an active terminal of a plan wants.
@@ -61,6 +60,19 @@ pub struct Gateway {
     pub ground: usize,
     /// Its weather, in order of time.
     pub weather: Vec<Fade>,
+    /// Capacity of all antennas together, down and up.
+    pub capacity_bps: [f64; 2],
+    /// The exchange to which its traffic continues.
+    pub exchange: Option<Exchange>,
+}
+
+/// The Internet exchange of a gateway.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Name.
+    pub name: String,
+    /// Fibre to it, one way, as the millimetres of vacuum with the same delay.
+    pub length: Weight,
 }
 
 /// A failure of one gateway.
@@ -107,6 +119,8 @@ pub struct Setting {
     pub gateways: Vec<Gateway>,
     /// Their ground points.
     pub grounds: Vec<usize>,
+    /// Capacity of all beams between a satellite and each cell, down and up.
+    pub beam_bps: Vec<[f64; 2]>,
     pub plans: Vec<TerminalPlan>,
     pub failures: Vec<Failure>,
     pub capacity: [Capacity; 2],
@@ -148,12 +162,13 @@ impl Setting {
         let wrong =
             |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(c.place());
         let sky = Arc::new(Sky::new(sky).map_err(wrong)?);
-        let gateways = gateways(scenario, &sky)?;
+        let gateways = gateways(scenario, spec, &sky)?;
         let keys = &spec.keys;
         let isl = keys.isl.unwrap_or_else(|| RadioTable::unchecked(scenario, c).isl().rate);
         Ok(Setting {
             points: spec.cells.iter().map(|cell| sky.place_at(cell.place, mask_deg)).collect(),
             cells: spec.cells.clone(),
+            beam_bps: spec.cells.iter().map(|cell| beam_bps(keys, &cell.name)).collect(),
             grounds: gateways.iter().map(|g| g.ground).collect(),
             plans: plans(keys),
             failures: failures(keys, &gateways),
@@ -241,25 +256,13 @@ fn bps(rate: BitRate) -> f64 {
 }
 
 fn down(keys: &Demand) -> Capacity {
-    let demand::Down { terminal, beam, satellite, feeder, gateway, .. } = &keys.down;
-    Capacity {
-        terminal: bps(*terminal),
-        beam: bps(*beam),
-        satellite: bps(*satellite),
-        feeder: bps(*feeder),
-        gateway: bps(*gateway),
-    }
+    let demand::Down { terminal, satellite, feeder, .. } = &keys.down;
+    Capacity { terminal: bps(*terminal), satellite: bps(*satellite), feeder: bps(*feeder) }
 }
 
 fn up(keys: &Demand) -> Capacity {
-    let demand::Up { terminal, beam, satellite, feeder, gateway, .. } = &keys.up;
-    Capacity {
-        terminal: bps(*terminal),
-        beam: bps(*beam),
-        satellite: bps(*satellite),
-        feeder: bps(*feeder),
-        gateway: bps(*gateway),
-    }
+    let demand::Up { terminal, satellite, feeder, .. } = &keys.up;
+    Capacity { terminal: bps(*terminal), satellite: bps(*satellite), feeder: bps(*feeder) }
 }
 
 /// The plans with shares that add up to one; without any, that of an empty `[[demand.plan]]`.
@@ -298,7 +301,7 @@ fn failures(keys: &Demand, gateways: &[Gateway]) -> Vec<Failure> {
 }
 
 /// The stations of a scenario, with their weather.
-fn gateways(scenario: &Scenario, sky: &Sky) -> Result<Vec<Gateway>, ScenarioError> {
+fn gateways(scenario: &Scenario, spec: &DemandSpec, sky: &Sky) -> Result<Vec<Gateway>, ScenarioError> {
     let stations = scenario.nodes.iter().enumerate().filter(|(_, n)| n.kind == "station");
     let gateway = |(ground, node): (usize, &crate::file::node::NodeSpec)| {
         let wrong = |why: String| Problem::new(format!("node.{}.weather", node.name), why).at(&node.place);
@@ -310,9 +313,35 @@ fn gateways(scenario: &Scenario, sky: &Sky) -> Result<Vec<Gateway>, ScenarioErro
             }
         };
         let place = sky.spec().ground[ground].place;
-        Ok(Gateway { name: node.name.clone(), place, ground, weather })
+        let capacity_bps = gateway_bps(&spec.keys, &node.name);
+        let exchange = nearest_exchange(spec, place);
+        Ok(Gateway { name: node.name.clone(), place, ground, weather, capacity_bps, exchange })
     };
     stations.map(gateway).collect()
+}
+
+fn gateway_bps(keys: &Demand, name: &str) -> [f64; 2] {
+    let of = |c: &&demand::CapacityOf| c.gateway.iter().flatten().any(|n| n == name);
+    overridden(keys.capacity.iter().filter(of), [keys.down.gateway, keys.up.gateway])
+}
+
+fn beam_bps(keys: &Demand, name: &str) -> [f64; 2] {
+    let of = |c: &&demand::CapacityOf| c.cell.iter().flatten().any(|n| n == name);
+    overridden(keys.capacity.iter().filter(of), [keys.down.beam, keys.up.beam])
+}
+
+/// The common capacities, replaced by those of the entries: the last one counts.
+fn overridden<'a>(entries: impl Iterator<Item = &'a demand::CapacityOf>, common: [BitRate; 2]) -> [f64; 2] {
+    entries.fold(common, |[down, up], c| [c.down.unwrap_or(down), c.up.unwrap_or(up)]).map(bps)
+}
+
+fn nearest_exchange(spec: &DemandSpec, gateway: GeoPoint) -> Option<Exchange> {
+    let distance_m = |place: &GeoPoint| great_circle_m(gateway, *place);
+    let nearest =
+        |a: &&(String, GeoPoint), b: &&(String, GeoPoint)| distance_m(&a.1).total_cmp(&distance_m(&b.1));
+    let (name, place) = spec.exchanges.iter().min_by(nearest)?;
+    let length = (distance_m(place) * spec.keys.fibre * 1e3).round() as Weight;
+    Some(Exchange { name: name.clone(), length })
 }
 
 #[cfg(test)]
@@ -356,5 +385,17 @@ mod tests {
         let s = setting("[[change]]\nat = \"10 s\"\non = \"g\"\noutage = \"5 s\"\n");
         let at = |t| s.share_left(0, Nanos::from_secs(t));
         assert_eq!([9, 10, 14, 15].map(at), [1.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn single_gateways_and_cells_have_capacities_of_their_own() {
+        let more = "[[demand.capacity]]\ngateway = \"g\"\ndown = \"7 Gbit\"\n\
+                    [[demand.capacity]]\ncell = [\"Beijing\"]\nup = \"1 Gbit\"\n";
+        let s = setting(more);
+        assert_eq!(s.gateways[0].capacity_bps, [7e9, 100e9]);
+        let beijing = s.cells.iter().position(|c| c.name == "Beijing").unwrap();
+        for (cell, capacity) in s.beam_bps.iter().enumerate() {
+            assert_eq!(*capacity, [4e9, if cell == beijing { 1e9 } else { 600e6 }]);
+        }
     }
 }

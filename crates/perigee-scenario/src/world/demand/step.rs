@@ -44,7 +44,7 @@ pub struct GatewayPath {
     pub exit: u32,
     /// Gateway.
     pub gateway: u32,
-    /// Length with the link to the gateway, in millimetres.
+    /// Length with the link to the gateway and its fibre, in millimetres of vacuum.
     pub length: Weight,
 }
 
@@ -111,7 +111,8 @@ impl Setting {
         let seen = self.sky.overlook(t, &self.points, &self.grounds, isls).map_err(|e| e.to_string())?;
         let active: Vec<f64> = (0..self.cells.len()).map(|c| self.active_terminals(c, t)).collect();
         let left: Vec<f64> = (0..self.gateways.len()).map(|g| self.share_left(g, t)).collect();
-        let exits = Exits::new(&seen, &left, self.ways);
+        let fibre = self.fibre();
+        let exits = Exits::new(&seen, &left, &fibre, self.ways);
         let spread = self.spread(&seen, &exits, &active);
         let on = spread.amounts(&active, self.sky.constellation().len());
         let routes = self.routes(&exits, &on, &left);
@@ -179,7 +180,7 @@ impl Setting {
             ((curve + (u - low) / ((1.0 - STRAIGHT) * (1.0 - STRAIGHT))) * LOAD_DELAY_MM) as Weight
         };
         let detours: Vec<Weight> = used.iter().map(cost).collect();
-        let exits = Exits::around(seen, left, &detours);
+        let exits = Exits::around(seen, left, &self.fibre(), &detours);
         let mut other: BTreeMap<u32, Option<u32>> = BTreeMap::new();
         let before = outcome.groups.len();
         let mut groups = Vec::with_capacity(2 * before);
@@ -205,6 +206,11 @@ impl Setting {
         outcome.groups.len() > before
     }
 
+    /// Length of the fibre behind each gateway.
+    fn fibre(&self) -> Vec<Weight> {
+        self.gateways.iter().map(|g| g.exchange.as_ref().map_or(0, |e| e.length)).collect()
+    }
+
     /// Rates of all groups, down and up.
     fn allocate(&self, outcome: &mut Outcome, seen: &Overlook, left: &[f64]) {
         let table = Table::new(self, outcome, seen);
@@ -222,8 +228,8 @@ impl Setting {
                 Link::Isl(..) => self.isl_bps,
                 Link::Radio(_) => caps.satellite,
                 Link::Feeder(g, _) => caps.feeder * left[g as usize],
-                Link::Gateway(g) => caps.gateway * left[g as usize],
-                Link::Beam(..) => caps.beam,
+                Link::Gateway(g) => self.gateways[g as usize].capacity_bps[direction] * left[g as usize],
+                Link::Beam(_, cell) => self.beam_bps[cell as usize][direction],
             })
             .collect();
         let n = outcome.groups.len() * self.plans.len();
@@ -358,21 +364,28 @@ impl Table {
 struct Exits<'a> {
     seen: &'a Overlook,
     trees: Vec<(Tree, Vec<u32>)>,
-    /// Of each tree, by satellite in view of one of its gateways: gateway and range.
+    /// Of each tree, by satellite in view of one of its gateways: gateway, and length through it to its exchange.
     gates: Vec<BTreeMap<u32, (u32, Weight)>>,
 }
 
 impl<'a> Exits<'a> {
-    fn new(seen: &'a Overlook, left: &[f64], ways: usize) -> Self {
-        Exits::search(seen, left, ways > 1, |tree, gates| seen.search(tree, gates))
+    fn new(seen: &'a Overlook, left: &[f64], fibre: &[Weight], ways: usize) -> Self {
+        Exits::search(seen, left, fibre, ways > 1, |tree, gates| seen.search(tree, gates))
     }
 
     /// With costs of ISLs, to the nearest gateway.
-    fn around(seen: &'a Overlook, left: &[f64], detours: &[Weight]) -> Self {
-        Exits::search(seen, left, false, |tree, gates| seen.search_around(tree, gates, detours))
+    fn around(seen: &'a Overlook, left: &[f64], fibre: &[Weight], detours: &[Weight]) -> Self {
+        Exits::search(seen, left, fibre, false, |tree, gates| seen.search_around(tree, gates, detours))
     }
 
-    fn search(seen: &'a Overlook, left: &[f64], each: bool, search: impl Fn(&mut Tree, &[Access])) -> Self {
+    /// `fibre` is the length behind each gateway.
+    fn search(
+        seen: &'a Overlook,
+        left: &[f64],
+        fibre: &[Weight],
+        each: bool,
+        search: impl Fn(&mut Tree, &[Access]),
+    ) -> Self {
         let open: Vec<u32> = (0..left.len() as u32).filter(|g| left[*g as usize] > 0.0).collect();
         let sets: Vec<Vec<u32>> = if each { open.iter().map(|g| vec![*g]).collect() } else { vec![open] };
         let (mut trees, mut gates) = (Vec::new(), Vec::new());
@@ -380,9 +393,10 @@ impl<'a> Exits<'a> {
             let mut best: BTreeMap<u32, (u32, Weight)> = BTreeMap::new();
             for g in set {
                 for a in &seen.gateways[g as usize] {
-                    let at = best.entry(a.sat).or_insert((g, a.range));
-                    if a.range < at.1 {
-                        *at = (g, a.range);
+                    let range = a.range + fibre[g as usize];
+                    let at = best.entry(a.sat).or_insert((g, range));
+                    if range < at.1 {
+                        *at = (g, range);
                     }
                 }
             }
