@@ -263,7 +263,7 @@ def test_a_demand_without_flows_is_checked_and_not_run(cli: Cli, tmp_path: Path)
     assert json.loads(cli("check", "s.toml", "--json").stdout)["steps"] == 30
     done = cli("run", "s.toml", "--out", "out")
     assert done.returncode == 2
-    assert "run `perigee demand run` for its [demand]" in done.stderr
+    assert "`perigee demand run` and `perigee demand sweep` compute its [demand]" in done.stderr
 
 
 def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:
