@@ -5,8 +5,9 @@ use crate::file::disciplines;
 use crate::file::grammar::{By, Content, Key, Only, Section};
 use crate::file::profiles::{Preset, Profile, PROFILES};
 use crate::file::top::Top;
-use perigee_cc::{Domain, ParamSpec};
+use perigee_cc::{Domain, ParamSpec, SchemeInfo, Value};
 use serde_json::{json, Map, Value as Json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// JSON Schema (draft 2020-12) of a scenario file.
@@ -126,6 +127,10 @@ fn key(k: &Key) -> Json {
         Content::ByScheme => {
             let schemes = perigee_cc::SCHEMES.iter().map(|s| {
                 let mut schema = params(s.params);
+                // Schemes that share a table of parameters may differ in defaults.
+                for (name, value) in s.defaults() {
+                    schema["properties"][name]["default"] = json!(value);
+                }
                 for f in s.files() {
                     schema["properties"][f.name] = json!({"type": "string", "description": f.help});
                 }
@@ -237,19 +242,19 @@ pub fn reference() -> String {
     let help =
         "Transport options of all flows. `profile` selects a set of other defaults (below); `[tcp.SCHEME]` \
                 applies only to flows with that congestion control.";
-    parameters("[tcp]", help, perigee_tcp::OPTIONS, &mut out);
+    parameters("[tcp]", help, perigee_tcp::OPTIONS, None, &mut out);
     PROFILES.iter().for_each(|p| profile(p, &mut out));
     for d in perigee_queue::DISCIPLINES {
         let heading = format!("[port.NAME] discipline = \"{}\"", d.id);
-        parameters(&heading, d.summary, d.params, &mut out);
+        parameters(&heading, d.summary, d.params, None, &mut out);
     }
     for s in perigee_cc::STARTS {
         let id = if s.id.contains('+') { format!("{:?}", s.id) } else { s.id.into() };
         let help = format!("{} ({})", s.summary, s.source);
-        parameters(&format!("[slow_start.{id}]"), &help, s.params, &mut out);
+        parameters(&format!("[slow_start.{id}]"), &help, s.params, None, &mut out);
     }
     for s in perigee_cc::SCHEMES {
-        parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
+        parameters(&format!("[cc.{}]", s.id), s.summary, s.params, Some(s), &mut out);
         for f in s.files() {
             let _ = writeln!(out, "| `{}` | a file path | | {} | |", f.name, f.help);
         }
@@ -304,7 +309,8 @@ fn rows(keys: &[Key], out: &mut String) {
     }
 }
 
-fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) {
+/// Section of a table of parameters; `of`: the scheme with these parameters, for its defaults.
+fn parameters(heading: &str, help: &str, specs: &[ParamSpec], of: Option<&SchemeInfo>, out: &mut String) {
     if specs.is_empty() {
         let _ = write!(out, "\n## {heading}\n\n{help}\n");
         return;
@@ -313,8 +319,11 @@ fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) 
         out,
         "\n## {heading}\n\n{help}\n\n| key | value | default | meaning | source |\n|---|---|---|---|---|\n"
     );
+    // Schemes that share a table of parameters may differ in defaults.
+    let own: BTreeMap<&str, Value> = of.map(SchemeInfo::defaults).unwrap_or_default().into_iter().collect();
     for p in specs {
-        let default = disciplines::shown(&p.domain.default_value());
+        let default = own.get(p.name).cloned().unwrap_or_else(|| p.domain.default_value());
+        let default = disciplines::shown(&default);
         let _ = writeln!(
             out,
             "| `{}` | {} | `{default}`{} | {} | {} |",
