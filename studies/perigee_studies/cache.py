@@ -129,6 +129,6 @@ def store(make: Make, path: str, keep: Mapping[str, Any]) -> Run | None:
     """Sink that stores the digest of a run in the cache."""
     run = make(None)
     if run is not None:
-        kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]))
+        kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]), keep["busy"])
         write(Path(path), digests.condense(run, kept))
     return run

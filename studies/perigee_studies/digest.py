@@ -48,6 +48,8 @@ class Digest:
     """(time in s, kind, flow or -1, value)."""
     info: dict[str, Any] = field(default_factory=dict)
     """Entries of the manifest: duration, ports, warnings, conservation, report."""
+    busy: Floats = field(default_factory=lambda: np.empty((0, 5)))
+    """Samples of busy ports: time in s, port, rate in Mbit/s, utilisation, queue in ms; samples x 5."""
 
     def mbps(self, flow: int | slice = slice(None)) -> Floats:
         """Goodput in Mbit/s of one flow, or of several: shape (samples,) or (flows, samples)."""
@@ -83,6 +85,7 @@ class Digest:
     def to_bytes(self) -> bytes:
         """Serialises to a zip archive, with arrays in single precision; equal digests give equal bytes."""
         arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
+        arrays |= {"busy": self.busy.astype(np.float32)} if len(self.busy) else {}
         arrays |= {f"c_{name}": values.astype(np.float32) for name, values in self.columns.items()}
         text = {"flows": self.flows, "routes": self.routes, "events": self.events, "info": self.info}
         out = io.BytesIO()
@@ -114,7 +117,8 @@ class Digest:
         columns = {n.removeprefix("c_"): a for n, a in arrays.items() if n.startswith("c_")}
         routes = [(t, p, list(nodes)) for t, p, nodes in text["routes"]]
         events = [(t, k, f, v) for t, k, f, v in text["events"]]
-        return Digest(text["flows"], arrays["t_s"], columns, arrays["rtt_ms"], routes, events, text["info"])
+        busy = arrays.get("busy", np.empty((0, 5)))
+        return Digest(text["flows"], arrays["t_s"], columns, arrays["rtt_ms"], routes, events, text["info"], busy)
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -139,6 +143,7 @@ def condense(run: Run, keep: Keep) -> Digest:
         _routes(run) if keep.routes else [],
         _events(run, keep),
         info,
+        _busy(run, keep),
     )
 
 
@@ -195,3 +200,19 @@ def _events(run: Run, keep: Keep) -> list[tuple[float, str, int, float]]:
         for r in rows
         if r["kind"] in keep.events
     ]
+
+
+def _busy(run: Run, keep: Keep) -> Floats:
+    """Samples of ports from a utilisation on, one per port and time; a port of several links has its busiest."""
+    if keep.busy is None:
+        return np.empty((0, 5))
+    table = run.table("links")
+    t_ns, port, rate, used, queue = (
+        np.nan_to_num(table.column(name).to_numpy().astype(float))
+        for name in ("t_ns", "port", "rate_bps", "utilisation", "queue_bytes")
+    )
+    chosen = np.flatnonzero((used >= keep.busy) & (rate > 0))
+    chosen = chosen[np.lexsort((-used[chosen], port[chosen], t_ns[chosen]))]
+    _, first = np.unique(np.column_stack([t_ns[chosen], port[chosen]]), axis=0, return_index=True)
+    at = chosen[first]
+    return np.column_stack([t_ns[at] / 1e9, port[at], rate[at] / 1e6, used[at], queue[at] * 8e3 / rate[at]])

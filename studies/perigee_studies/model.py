@@ -48,6 +48,8 @@ class Keep:
     """Whether to keep all changes of routes."""
     events: tuple[str, ...] = ()
     """Kinds of events."""
+    busy: float | None = None
+    """Utilisation from which samples of ports are kept; None keeps none."""
 
 
 @dataclass(frozen=True)

@@ -238,8 +238,8 @@ def _page(
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     size = Size(about["size"])
     command = f"`perigee study run {e.name}{size.option}`"
-    parts += [*_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
-    parts += [*_answer(about), *findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
+    parts += [*_answer(about), *_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
+    parts += [*findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")

@@ -45,6 +45,7 @@ MODULES = (
     "unpublished_geo",
     "unpublished_rates",
     "unpublished_schemes",
+    "unpublished_rain",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",

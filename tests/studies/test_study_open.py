@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Inputs and metrics of studies on questions that no paper answers: rain, hotspots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perigee_lab.sky import weather
+from perigee_studies.digest import Digest
+from perigee_studies.figures import unpublished_hotspots as hotspots
+from perigee_studies.figures import unpublished_rain as rain
+from perigee_studies.figures import unpublished_schemes as schemes
+from perigee_studies.model import Ask, Size
+
+
+def test_rain_changes_rates_within_the_run_and_differs_by_seed() -> None:
+    assert rain.changes("dry", 1, 60) == []
+    first, other = (rain.changes("London", seed, 240) for seed in (1, 2))
+    assert first == rain.changes("London", 1, 240)
+    assert first != other
+    assert first[0]["at"] == "0 s"
+    rates = [float(str(c["rate"]).split()[0]) for c in (*first, *other)]
+    assert all(0 <= rate < 100 for rate in rates)
+    assert all(float(str(c["at"]).split()[0]) < 240 for c in (*first, *other))
+    # From 1 % of the time on, Singapore loses more than London from 0.3 % on.
+    wet = [float(str(c["rate"]).split()[0]) for c in rain.changes("Singapore", 1, 240)]
+    assert min(wet) < min(rates)
+
+
+def test_climates_are_those_of_the_model() -> None:
+    pytest.importorskip("itur", reason="itur is not installed (pip install 'perigee-lab[weather]')")
+    for lat, lon, name in ((51.5074, -0.1278, "London"), (1.3521, 103.8198, "Singapore")):
+        found = weather.climate(lat, lon, frequency_ghz=28.0, elevation_deg=40.0)
+        climate, _ = rain.CLIMATES[name]
+        assert (climate.m, climate.sigma, climate.rain_share) == pytest.approx(
+            (found.m, found.sigma, found.rain_share), rel=1e-6
+        )
+
+
+def test_a_hotspot_is_a_port_in_consecutive_seconds() -> None:
+    # Port 7 in seconds 1 to 3 and 5, port 9 in second 2; 20 Mbit/s.
+    rows = [
+        [t, port, 20, 0.99, queue] for t, port, queue in ((1, 7, 10), (2, 9, 5), (2, 7, 20), (3, 7, 30), (5, 7, 40))
+    ]
+    found = {(n, tuple(queues)) for n, queues in hotspots.hotspots(np.array(rows, dtype=float))}
+    assert found == {(3, (10, 20, 30)), (1, (40,)), (1, (5,))}
+    assert list(hotspots.hotspots(np.empty((0, 5)))) == []
+
+
+def test_a_digest_keeps_busy_ports() -> None:
+    busy = np.array([[1.0, 7.0, 20.0, 0.99, 12.5]])
+    d = Digest([{}], np.array([1.0, 2.0]), {}, np.zeros((1, 1)), busy=busy)
+    assert Digest.from_bytes(d.to_bytes()).busy == pytest.approx(busy)
+    without = Digest([{}], np.array([1.0, 2.0]), {}, np.zeros((1, 1)))
+    assert Digest.from_bytes(without.to_bytes()).busy.shape == (0, 5)
+
+
+def test_starts_are_run_with_schemes_that_accept_them_and_proxies_without_telemetry() -> None:
+    cases = schemes.cases(Ask(Size.DEFAULT))
+    starts = {(c.cc, c.labels["start"]) for c in cases if c.labels["part"] == "starts"}
+    assert {start for cc, start in starts if cc == "cubic"} == {"own", "hystart++", "search", "rapid", "careful"}
+    assert {start for cc, start in starts if cc == "bbr3"} == {"own", "careful"}
+    assert not {c.cc for c in cases if c.labels["how"] == "proxies"} & {"orbcc", "orbcc-next"}
+    flows = [c.sets["flow"] for c in cases if c.labels["part"] == "beside" and c.labels["flows"] == 4]
+    assert all([f["cc"] for f in each] == ["*", "cubic"] * 2 for each in flows)  # type: ignore[attr-defined]
