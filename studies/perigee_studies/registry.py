@@ -46,6 +46,7 @@ MODULES = (
     "unpublished_rates",
     "unpublished_schemes",
     "unpublished_rain",
+    "unpublished_hotspots",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",
