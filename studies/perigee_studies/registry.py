@@ -47,6 +47,7 @@ MODULES = (
     "unpublished_schemes",
     "unpublished_rain",
     "unpublished_hotspots",
+    "unpublished_imperfect",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",
