@@ -98,7 +98,7 @@ def test_alpha_fair_rates_have_a_small_gap_and_no_direction_of_ascent(seed: int,
 def test_wrong_numbers_are_named() -> None:
     with pytest.raises(ValueError, match="indices must be below 1"):
         _core.allocate([1.0], [(1.0, 1.0, [(1, 1.0)])])
-    with pytest.raises(ValueError, match="no limit and uses no resource"):
+    with pytest.raises(ValueError, match="neither a limit nor a resource"):
         _core.allocate([1.0], [(1.0, float("inf"), [])])
     with pytest.raises(ValueError, match=r"from 0\.2 to 8"):
         _core.allocate([1.0], [(1.0, 1.0, [(0, 1.0)])], 9.0)

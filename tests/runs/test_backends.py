@@ -45,7 +45,7 @@ def test_the_core_names_what_it_does_not_know() -> None:
     ):
         with pytest.raises(_core.RunError, match=re.escape(said)):
             core.schemes(["cubic"], given)
-    with pytest.raises(ValueError, match='under "backend"'):
+    with pytest.raises(ValueError, match='missing key "backend"'):
         core.schemes(["cubic"], {})
 
 
