@@ -88,6 +88,7 @@ pub fn window(w: &c::Window) -> Answer<cc::Window> {
         quantum: w.quantum,
         next_timer: (w.next_timer != 0).then_some(Nanos(w.next_timer)),
         mark_app_limited: w.mark_app_limited != 0,
+        postpone: Nanos::ZERO,
     })
 }
 

@@ -97,7 +97,7 @@ pub const PARAMS: &[ParamSpec] = &[
 /// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    core: Core,
+    pub(crate) core: Core,
     /// `None` = disabled.
     long_term: Option<LongTerm>,
 }
@@ -119,6 +119,36 @@ impl Bbr {
             core.pacing.count_whole_packets();
         }
         Bbr { core, long_term: params.bool("long_term").then(LongTerm::default) }
+    }
+
+    /// As in Linux, with other options of PROBE_RTT.
+    pub(crate) fn linux(init: &ConnInit, rule: ProbeRttRule) -> Self {
+        Bbr { core: Core::new(init, rule, true), long_term: Some(LongTerm::default()) }
+    }
+
+    /// First steps of an ACK: round, long-term mode, bandwidth.
+    pub(crate) fn sample(&mut self, cx: &Cx, s: &Sample) {
+        self.core.count_round(cx, s);
+        if s.rate.is_some() {
+            self.sample_long_term(cx, s.losses > 0, s.app_limited);
+        }
+        self.core.sample_bandwidth(s);
+    }
+
+    /// The other steps: mode, gains, pacing, window. True: PROBE_RTT has just ended.
+    pub(crate) fn follow(&mut self, cx: &Cx, w: &mut Window, s: &Sample) -> bool {
+        self.core.update_aggregation(cx, w, s);
+        self.core.update_phase(cx, w, s);
+        self.core.check_pipe_full(s);
+        self.core.check_drain(cx, w);
+        let over = self.core.update_min_rtt(cx, w, s, false);
+        if over {
+            self.core.leave_probe_rtt(cx);
+        }
+        self.update_gains();
+        self.core.set_pacing(cx, w, self.core.pacing_gain);
+        self.core.set_cwnd(cx, w, s);
+        over
     }
 
     fn totals(cx: &Cx) -> Totals {
@@ -178,21 +208,8 @@ impl CongestionControl for Bbr {
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let s = Sample::new(cx, ev);
-        self.core.count_round(cx, &s);
-        if s.rate.is_some() {
-            self.sample_long_term(cx, s.losses > 0, s.app_limited);
-        }
-        self.core.sample_bandwidth(&s);
-        self.core.update_aggregation(cx, w, &s);
-        self.core.update_phase(cx, w, &s);
-        self.core.check_pipe_full(&s);
-        self.core.check_drain(cx, w);
-        if self.core.update_min_rtt(cx, w, &s, false) {
-            self.core.leave_probe_rtt(cx);
-        }
-        self.update_gains();
-        self.core.set_pacing(cx, w, self.core.pacing_gain);
-        self.core.set_cwnd(cx, w, &s);
+        self.sample(cx, &s);
+        self.follow(cx, w, &s);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {

@@ -183,6 +183,11 @@ impl Cubic {
         self.curve.w_max
     }
 
+    /// Window in packets of the last evaluation of the curve; zero before the first.
+    pub(crate) fn last_cwnd(&self) -> u64 {
+        self.curve.last_cwnd
+    }
+
     /// Copy of the state changed by a reduction, for undo.
     pub(crate) fn memory(&self) -> Memory {
         Memory(self.curve.clone(), self.rfc.clone())

@@ -187,6 +187,7 @@ mod tests {
             quantum: 0,
             next_timer: None,
             mark_app_limited: false,
+            postpone: Nanos::ZERO,
         }
     }
 

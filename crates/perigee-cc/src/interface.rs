@@ -126,6 +126,9 @@ pub struct Window {
     /// The host should mark the connection application-limited (BBR in PROBE_RTT); the host clears
     /// it.
     pub mark_app_limited: bool,
+    /// The host should postpone the pending timeout by this; the host resets it to zero. Hosts that
+    /// have their own timers ignore it.
+    pub postpone: Nanos,
 }
 
 /// Facts known when a connection starts.
@@ -155,6 +158,7 @@ impl ConnInit {
             quantum: 0,
             next_timer: None,
             mark_app_limited: false,
+            postpone: Nanos::ZERO,
         }
     }
 }

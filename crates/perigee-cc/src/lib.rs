@@ -13,7 +13,7 @@
 //! * [`start`]: initial slow starts as parts of their own, and [`start::started`], a scheme with one.
 //! * Shared parts: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum),
 //!   [`freeze`] (a window kept over a repair), [`clock`] (timer ticks), [`notice`] (start of a new
-//!   path), [`rng`], `inet` (the models of the OrbCC authors' simulator), [`utilisation`]
+//!   path), `grid` (instants of reallocation), [`rng`], `inet` (the models of the OrbCC authors' simulator), [`utilisation`]
 //!   (utilisation of hops from two telemetry stacks).
 //!
 //! Loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
@@ -22,6 +22,7 @@
 pub mod clock;
 pub mod filter;
 pub mod freeze;
+pub(crate) mod grid;
 pub mod hystart;
 pub(crate) mod inet;
 pub mod interface;
@@ -36,17 +37,20 @@ pub mod window;
 pub mod astraea;
 pub mod bbr;
 pub mod bbr3;
+pub mod c4;
 pub mod copa;
 pub mod cubic;
 pub mod hpcc;
 pub mod hybla;
 pub mod ledbatpp;
+pub mod leo;
 pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
 pub mod orbcc_next;
 pub mod prague;
 pub mod satcp;
+pub mod satpipe;
 pub mod starquic;
 pub mod vegas;
 pub mod vivace;

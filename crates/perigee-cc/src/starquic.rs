@@ -39,17 +39,12 @@
 use crate::bbr3::{self, Bbr3};
 use crate::cubic::{self, Cubic};
 use crate::freeze::Freeze;
+use crate::grid::{self, Grid};
 use crate::params::joined;
 use crate::*;
 
 const OWN: [ParamSpec; 2] = [
-    ParamSpec {
-        name: "phase",
-        domain: Domain::Time { default: Nanos::from_secs(12), min: Nanos::ZERO, max: Nanos::from_secs(15) },
-        unit: "",
-        source: "StarQUIC: seconds 12, 27, 42, 57 of the minute",
-        help: "phase of the reallocation instants",
-    },
+    grid::PHASE,
     ParamSpec {
         name: "margin",
         domain: Domain::Time {
@@ -69,23 +64,20 @@ pub const CUBIC_PARAMS: &[ParamSpec] = &CUBIC_ALL;
 /// Parameters over BBRv3.
 pub const BBR3_PARAMS: &[ParamSpec] = &BBR3_ALL;
 
-const PERIOD: Nanos = Nanos::from_secs(15);
-
-/// Grid of the instants of reallocation.
+/// Windows around the instants of reallocation.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
-    phase: Nanos,
+struct Windows {
+    grid: Grid,
     margin: Nanos,
 }
 
-impl Grid {
+impl Windows {
     fn new(params: &Params) -> Self {
-        Grid { phase: params.time("phase"), margin: params.time("margin") }
+        Windows { grid: Grid::new(params.time("phase")), margin: params.time("margin") }
     }
 
     fn in_window(&self, t: Nanos) -> bool {
-        let since = (t.0 % PERIOD.0 + PERIOD.0 - self.phase.0 % PERIOD.0) % PERIOD.0;
-        since.min(PERIOD.0 - since) <= self.margin.0
+        self.grid.since(t).min(self.grid.until(t)) <= self.margin
     }
 }
 
@@ -119,7 +111,7 @@ impl Losses {
 #[derive(Clone, Debug)]
 pub struct StarCubic {
     cubic: Cubic,
-    grid: Grid,
+    windows: Windows,
     losses: Losses,
     freeze: Freeze,
 }
@@ -129,7 +121,7 @@ impl StarCubic {
     pub fn new(params: &Params, init: &ConnInit) -> Self {
         StarCubic {
             cubic: Cubic::new(params, init),
-            grid: Grid::new(params),
+            windows: Windows::new(params),
             losses: Losses::default(),
             freeze: Freeze::default(),
         }
@@ -168,7 +160,7 @@ impl CongestionControl for StarCubic {
 
     fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
         self.freeze.note(w);
-        let masked = self.grid.in_window(ev.tx.sent);
+        let masked = self.windows.in_window(ev.tx.sent);
         self.losses.add(masked, ev.kind);
         // The transport queries no second threshold while it repairs a masked loss, so this loss
         // ends the freeze.
@@ -244,7 +236,7 @@ impl Masked {
 #[derive(Clone, Debug)]
 pub struct StarBbr3 {
     bbr3: Bbr3,
-    grid: Grid,
+    windows: Windows,
     losses: Losses,
     masked: Masked,
     freeze: Freeze,
@@ -255,7 +247,7 @@ impl StarBbr3 {
     pub fn new(params: &Params, init: &ConnInit) -> Self {
         StarBbr3 {
             bbr3: Bbr3::new(params, init),
-            grid: Grid::new(params),
+            windows: Windows::new(params),
             losses: Losses::default(),
             masked: Masked::default(),
             freeze: Freeze::default(),
@@ -274,7 +266,7 @@ impl CongestionControl for StarBbr3 {
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let losses = std::mem::take(&mut self.losses);
-        if self.grid.in_window(cx.now) || (ev.newly_lost > 0 && losses.masked()) {
+        if self.windows.in_window(cx.now) || (ev.newly_lost > 0 && losses.masked()) {
             return;
         }
         self.freeze.end(w);
@@ -291,7 +283,7 @@ impl CongestionControl for StarBbr3 {
         if !self.losses.any {
             self.freeze.note(w);
         }
-        let masked = self.grid.in_window(ev.tx.sent);
+        let masked = self.windows.in_window(ev.tx.sent);
         self.losses.add(masked, ev.kind);
         self.masked.add(masked, ev);
         if !masked {
@@ -336,7 +328,8 @@ mod tests {
     use super::*;
     use crate::closed_loop::{Loop, Path, MSS};
 
-    const GRID: Grid = Grid { phase: Nanos::from_secs(12), margin: Nanos::from_millis(100) };
+    const WINDOWS: Windows =
+        Windows { grid: Grid::new(Nanos::from_secs(12)), margin: Nanos::from_millis(100) };
 
     fn ms(n: u64) -> Nanos {
         Nanos::from_millis(n)
@@ -378,13 +371,13 @@ mod tests {
 
     #[test]
     fn windows_are_eight_tenths_of_a_second_per_minute() {
-        let inside: Vec<u64> = (0..60_000).filter(|&t| GRID.in_window(ms(t))).collect();
+        let inside: Vec<u64> = (0..60_000).filter(|&t| WINDOWS.in_window(ms(t))).collect();
         assert_eq!(inside.len(), 4 * 201, "both ends included");
         for center in [12_000, 27_000, 42_000, 57_000] {
-            assert!(GRID.in_window(ms(center - 100)) && GRID.in_window(ms(center + 100)));
-            assert!(!GRID.in_window(ms(center - 101)) && !GRID.in_window(ms(center + 101)));
+            assert!(WINDOWS.in_window(ms(center - 100)) && WINDOWS.in_window(ms(center + 100)));
+            assert!(!WINDOWS.in_window(ms(center - 101)) && !WINDOWS.in_window(ms(center + 101)));
         }
-        let wrapped = Grid { phase: Nanos::ZERO, margin: ms(100) };
+        let wrapped = Windows { grid: Grid::new(Nanos::ZERO), margin: ms(100) };
         assert!(wrapped.in_window(ms(14_950)) && wrapped.in_window(ms(50)));
     }
 

@@ -382,17 +382,21 @@ impl Core {
             }
         }
         if (expired || forced) && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            // The mode counts as entered: the larger window of an earlier disturbance is kept, as
-            // in the kernel.
-            self.mode = Mode::ProbeRtt;
-            self.save_cwnd(cx, w);
-            self.probe_rtt_done = None;
+            self.enter_probe_rtt(cx, w);
         }
         let over = self.mode == Mode::ProbeRtt && self.stay_in_probe_rtt(cx, w, now);
         if s.rate.is_some_and(|(delivered, _)| delivered > 0) {
             self.idle_restart = false;
         }
         over
+    }
+
+    pub fn enter_probe_rtt(&mut self, cx: &Cx, w: &Window) {
+        // The mode counts as entered: the larger window of an earlier disturbance is kept, as in
+        // the kernel.
+        self.mode = Mode::ProbeRtt;
+        self.save_cwnd(cx, w);
+        self.probe_rtt_done = None;
     }
 
     pub fn set_min_rtt(&mut self, cx: &Cx, rtt_us: u64) {

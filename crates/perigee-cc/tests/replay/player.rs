@@ -133,6 +133,7 @@ impl Player<'_> {
             quantum: 0,
             next_timer: None,
             mark_app_limited: false,
+            postpone: Nanos::ZERO,
         }
     }
 

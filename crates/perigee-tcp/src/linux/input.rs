@@ -324,6 +324,7 @@ impl Linux {
         if std::mem::take(&mut self.conn.win.mark_app_limited) {
             self.rate.mark_app_limited(self.board.in_flight());
         }
+        self.timers.postpone(std::mem::take(&mut self.conn.win.postpone));
         self.update_pacing_rate();
     }
 

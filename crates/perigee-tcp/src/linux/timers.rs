@@ -50,6 +50,11 @@ impl Timers {
         self.arm(TimerKind::Rto, now + self.duration(rto));
     }
 
+    /// Postpones the pending timer, if any.
+    pub fn postpone(&mut self, by: Nanos) {
+        self.at = self.at.saturating_add(by);
+    }
+
     /// Timeout `rto` with the backoff, at most `max`.
     pub fn backed_off(&self, rto: Nanos, max: Nanos) -> Nanos {
         Nanos(rto.0.saturating_mul(1 << self.backoff.min(20))).min(max)
@@ -151,5 +156,20 @@ impl Linux {
             Some(delay) => self.timers.arm(TimerKind::Probe, now + delay),
             None => self.arm_rto(now),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pending_timer_is_postponed_and_none_is_started() {
+        let mut timers = Timers::new(0, false);
+        timers.postpone(Nanos::from_millis(600));
+        assert_eq!(timers.at, Nanos::MAX);
+        timers.arm_rto(Nanos::from_secs(1), Nanos::from_millis(200));
+        timers.postpone(Nanos::from_millis(600));
+        assert_eq!((timers.kind, timers.at), (TimerKind::Rto, Nanos::from_millis(1800)));
     }
 }

@@ -27,7 +27,21 @@ FULL_AT_TIMES = 0.05
 """Share of an interval with a full receive window or send buffer that shows that there is data to send."""
 AT_RATE = 0.85
 """Share of the pacing rate from which on it is the limit."""
-OWN_RATE = ("bbr", "leocc", "copa", "vivace", "orbcc", "leotcp", "hpcc", "astraea", "prague", "pcc")
+OWN_RATE = (
+    "bbr",
+    "leocc",
+    "copa",
+    "vivace",
+    "orbcc",
+    "leotcp",
+    "hpcc",
+    "astraea",
+    "prague",
+    "pcc",
+    "satpipe",
+    "leo-bbr",
+    "c4",
+)
 """Schemes with a pacing rate that does not follow from their window."""
 QUEUE = 0.25
 """Rise of the RTT above its minimum that shows a queue, so a full path; at least `LEAST_QUEUE_NS`."""
