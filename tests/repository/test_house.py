@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import graphlib
 import json
 import re
 import shutil
