@@ -88,6 +88,8 @@ REACTS = {
     "policy": "loss delay delivery rate",
     "hpcc": "telemetry",
     "hpcc_tcp": "loss telemetry",
+    "xcp": "loss telemetry",
+    "rcp": "telemetry",
 }
 
 

@@ -324,6 +324,7 @@ enum {
     PERIGEE_NEED_NONE = 0,                 /* no telemetry */
     PERIGEE_NEED_STACK = 1,                /* the complete stack echoed */
     PERIGEE_NEED_BOTTLENECK = 2,           /* the receiver's bottleneck record */
+    PERIGEE_NEED_LAW = 3,                  /* feedback of ports (xcp, rcp), which no call here passes */
     PERIGEE_ON_RTO_IN_FLIGHT_PLUS_ONE = 1, /* a timeout sets it to in flight + 1 segment */
     PERIGEE_ON_RTO_KEEP = 2,               /* the window stays */
     PERIGEE_TX_BYTES_PAYLOAD = 1,          /* ports count TCP payload */

@@ -274,6 +274,7 @@ pub fn caps_out(k: &cc::Caps) -> c::Caps {
             cc::TelemetryNeed::None => c::NEED_NONE,
             cc::TelemetryNeed::Stack => c::NEED_STACK,
             cc::TelemetryNeed::Bottleneck => c::NEED_BOTTLENECK,
+            cc::TelemetryNeed::Law(_) => c::NEED_LAW,
         },
         tx_bytes_unit: match k.tx_bytes_unit {
             cc::TxBytesUnit::Payload => c::TX_BYTES_PAYLOAD,

@@ -290,6 +290,7 @@ constants! {
     NEED_NONE = 0;
     NEED_STACK = 1;
     NEED_BOTTLENECK = 2;
+    NEED_LAW = 3;
     ON_RTO_IN_FLIGHT_PLUS_ONE = 1;
     ON_RTO_KEEP = 2;
     TX_BYTES_PAYLOAD = 1;

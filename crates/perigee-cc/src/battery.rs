@@ -7,9 +7,13 @@ use crate::*;
 use std::collections::BTreeMap;
 
 /// Schemes with a rule-based window on the default TCP. Policies are tested along with their
-/// training, and schemes on another TCP along with that TCP (`perigee-sim`, tests/inet.rs).
+/// training, schemes on another TCP along with that TCP (`perigee-sim`, tests/inet.rs), and those
+/// that obey a law of ports along with the ports (tests/laws.rs there).
 fn active() -> impl Iterator<Item = &'static SchemeInfo> {
-    let hosted = |s: &SchemeInfo| flow(s, Path::new(20, 50)).cc.caps().stack == Stack::Host;
+    let hosted = |s: &SchemeInfo| {
+        let caps = flow(s, Path::new(20, 50)).cc.caps();
+        caps.stack == Stack::Host && !matches!(caps.telemetry, TelemetryNeed::Law(_))
+    };
     SCHEMES.iter().filter(move |s| s.files().is_empty() && hosted(s))
 }
 

@@ -16,7 +16,7 @@
 
 mod caps;
 
-pub use caps::{Caps, OnRto, Pacing, Probes, Recovery, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
+pub use caps::{Caps, Law, OnRto, Pacing, Probes, Recovery, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 pub use perigee_units::{BitRate, Nanos};
 
 /// "No threshold yet": the initial ssthresh, in bytes.
@@ -467,6 +467,19 @@ pub enum Telemetry<'a> {
         /// Instrumented hops are fewer than the hops of the path.
         partial: bool,
     },
+    /// Result of the law that the ports of the path compute.
+    Feedback {
+        /// The law.
+        law: Law,
+        /// What the ports have left of the sender's request, in the law's unit.
+        value: f64,
+        /// Ports that computed it; with 0, `value` is the request.
+        hops: u32,
+        /// Packets covered by the ACK.
+        covered: u32,
+        /// Instrumented hops are fewer than the hops of the path.
+        partial: bool,
+    },
 }
 
 /// Fields of the telemetry header of each data packet; zero = unknown.
@@ -481,6 +494,8 @@ pub struct HeaderStamp {
     /// Ports report the number of flows by the part of their windows that they use
     /// ([`Hop::flows`]), instead of the number of flows seen.
     pub weighted: bool,
+    /// Rate that the flow could use, in kbit/s, for laws that use it; 0 = any.
+    pub demand_kbps: u32,
 }
 
 /// A congestion control: a pure state machine. See the module text for the order of calls.

@@ -49,11 +49,13 @@ pub mod newreno;
 pub mod orbcc;
 pub mod orbcc_next;
 pub mod prague;
+pub mod rcp;
 pub mod satcp;
 pub mod satpipe;
 pub mod starquic;
 pub mod vegas;
 pub mod vivace;
+pub mod xcp;
 
 #[cfg(test)]
 mod battery;

@@ -454,6 +454,7 @@ impl CongestionControl for OrbCcNext {
             cwnd: self.window as u64,
             every: if self.starting { 1 } else { every.clamp(1.0, self.options.packets_per_record) as u8 },
             weighted: self.options.windows_counted,
+            ..HeaderStamp::default()
         }
     }
 

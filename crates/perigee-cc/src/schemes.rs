@@ -153,6 +153,12 @@ schemes! {
         "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % utilisation, from its telemetry and a configured RTT";
         "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's control law in TCP, with the mean RTT and flow count reported by ports";
     }
+    Xcp(xcp::Xcp), xcp::PARAMS => {
+        "xcp", "XCP", no_profile, "changes its window as the ports of the path compute it: spare rate and fairness apart, per packet";
+    }
+    Rcp(rcp::Rcp), rcp::PARAMS => {
+        "rcp", "RCP", no_profile, "sends at the one rate that each port of the path gives to all of its flows";
+    }
     Vivace(vivace::Vivace), vivace::PARAMS => {
         "vivace", "PCC Vivace", no_profile, "tests rates around the current one and follows the gradient of their utility";
     }

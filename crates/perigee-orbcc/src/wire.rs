@@ -81,6 +81,8 @@ impl Wire {
                 wire.bytes[..16].copy_from_slice(&record.to_bytes(&Stamp::default()));
                 wire
             }
+            // OrbCC has no reading of other laws.
+            Telemetry::Feedback { .. } => Wire::default(),
         }
     }
 

@@ -92,6 +92,7 @@ fn main() {
         burst: 0,
         dama: None,
         metered: true,
+        telemetry_faults: None,
     };
     let duration = Nanos::from_secs_f64(number(4));
     for cc in &args[5..] {

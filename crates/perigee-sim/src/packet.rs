@@ -6,7 +6,7 @@
 use crate::cache::fetch_of;
 use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
-use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
+use perigee_telemetry::{wire, Feedback, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
 /// Sentinel: no packet, link or stack.
@@ -126,8 +126,8 @@ pub struct Stacks {
     heads: Arena<StackHead>,
     hops: Vec<WireHop>,
     max_hops: usize,
-    /// Whether packets carry records of fixed size.
-    pub pint: bool,
+    /// Whether packets carry anything else than stacks.
+    pub other_forms: bool,
 }
 
 /// Fixed part of a stack.
@@ -185,6 +185,8 @@ pub enum Form {
     Compact(WireCompact),
     /// The record of fixed size that ports overwrite, in place of a stack.
     Pint(WirePint),
+    /// The feedback that ports reduce by their law, in place of a stack.
+    Feedback(Feedback),
 }
 
 impl Stacks {
@@ -222,6 +224,12 @@ impl Stacks {
             head.partial = true;
         }
     }
+    /// The last record, unless the stack has been full.
+    pub fn written(&mut self, i: u32) -> Option<&mut WireHop> {
+        let head = self.heads.get(i);
+        let last = (i as usize * self.max_hops + head.count as usize).checked_sub(1)?;
+        (!head.partial && head.count > 0).then(|| &mut self.hops[last])
+    }
     /// Overwrites a record of fixed size.
     pub fn overwrite(&mut self, i: u32, port: WirePint, switch: u16, wait: Nanos) {
         let head = self.heads.get_mut(i);
@@ -238,6 +246,7 @@ impl Stacks {
             Form::Stack => wire::write_stack(&mut block, head.path_id, &head.stamp, self.hops(i)),
             Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
             Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
+            Form::Feedback(f) => block.extend_from_slice(&f.to_bytes(&head.stamp, head.count)),
         }
         block
     }

@@ -64,8 +64,8 @@ fn radio(mut built: Built) -> Built {
 }
 
 const DURATION: Nanos = Nanos::from_millis(1500);
-const SCHEMES: [&str; 10] =
-    ["newreno", "cubic", "vegas", "hybla", "bbr", "bbr3", "copa", "leocc", "orbcc", "vivace"];
+const SCHEMES: [&str; 12] =
+    ["newreno", "cubic", "vegas", "hybla", "bbr", "bbr3", "copa", "leocc", "orbcc", "vivace", "xcp", "rcp"];
 
 fn case() -> impl Strategy<Value = Case> {
     let burst = prop_oneof![2 => Just(0), 1 => 1_000u64..60_000];
@@ -82,7 +82,7 @@ fn case() -> impl Strategy<Value = Case> {
     let network = (0u8..4, 1u64..40, 2_000u64..80_000, 2u64..80, burst, prop::option::weighted(0.3, slots));
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
-    let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
+    let rest = (any::<bool>(), any::<bool>(), [0u8..12, 0u8..12, 0u8..12], 0u8..8);
     let host_jitter = prop_oneof![2 => Just(0), 1 => 1u64..3_000];
     let changes = prop::collection::vec((0u64..1500, 0u8..8, 0u64..1000), 0..8);
     (network, loss, drop, rest, host_jitter, changes, 1u64..1000).prop_map(

@@ -74,7 +74,7 @@ fn a_nanosecond_a_rate_and_an_outage_count() {
 fn every_property_of_a_port_counts() {
     let base = timeline(LOG);
     type Edit = fn(&mut PortSpec);
-    let edits: [(&str, Edit); 9] = [
+    let edits: [(&str, Edit); 10] = [
         ("rate", |spec| spec.rate = perigee_units::BitRate::from_mbit(77)),
         ("limit", |spec| spec.queue.limit = QueueLimit::Packets(7)),
         ("discipline", |spec| {
@@ -86,6 +86,7 @@ fn every_property_of_a_port_counts() {
         ("framing", |spec| spec.framing += 1),
         ("burst", |spec| spec.burst += 1),
         ("metered", |spec| spec.metered ^= true),
+        ("telemetry_faults", |spec| spec.telemetry_faults = Some(Box::default())),
     ];
     for (property, edit) in edits {
         let mut other = base.clone();

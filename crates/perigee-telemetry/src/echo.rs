@@ -10,7 +10,7 @@
 use crate::uf16;
 use crate::wire::{rate_code, rtt_code, WireCompact, WireHop, BASELINE_HOP, FLOWS_MAX, MAX_HOPS, TS_MASK};
 use perigee_cc::utilisation::{bottleneck, queue_delay, Bottleneck, STACK_LIFETIME};
-use perigee_cc::{Caps, Hop, Nanos, Telemetry, TelemetryNeed};
+use perigee_cc::{Caps, Hop, Law, Nanos, Telemetry, TelemetryNeed};
 
 /// Bytes that telemetry adds to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum EchoMode {
     Bottleneck,
     /// The record of fixed size that ports overwrite.
     Pint,
+    /// The feedback that ports reduce by this law.
+    Law(Law),
 }
 
 impl Overhead {
@@ -47,6 +49,7 @@ impl Overhead {
         match (self, echo) {
             (Overhead::None, _) => 0,
             (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
+            (Overhead::Wire, EchoMode::Law(_)) => crate::laws::header_bytes(),
             (Overhead::Wire, _) => crate::wire::stack_bytes(hops),
         }
     }
@@ -58,6 +61,7 @@ impl Overhead {
             (Overhead::Wire, EchoMode::Full) => crate::wire::stack_bytes(hops),
             (Overhead::Wire, EchoMode::Bottleneck) => crate::wire::compact_echo_bytes(),
             (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
+            (Overhead::Wire, EchoMode::Law(_)) => crate::laws::header_bytes(),
         }
     }
 }
@@ -70,6 +74,7 @@ impl EchoMode {
             TelemetryNeed::Stack if caps.pint => Some(EchoMode::Pint),
             TelemetryNeed::Stack => Some(EchoMode::Full),
             TelemetryNeed::Bottleneck => Some(EchoMode::Bottleneck),
+            TelemetryNeed::Law(law) => Some(EchoMode::Law(law)),
         }
     }
 }

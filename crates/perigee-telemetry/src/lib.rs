@@ -9,6 +9,8 @@
 //! * [`tcp_option`]: the option of TCP that carries the busiest port's record.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
+//! * [`laws`]: the laws of an egress queue: records of the meter, and laws that compute feedback.
+//! * [`faults`]: faults of records.
 //! * [`integer`]: the same meter in integers, for switches.
 //! * [`echo`]: the echo by the receiver, and its decoding into [`perigee_cc::Telemetry`].
 //!
@@ -18,8 +20,10 @@
 //! are encoded once, at the port, so that all backends have the same rounding.
 
 pub mod echo;
+pub mod faults;
 pub mod integer;
 pub mod ipv6;
+pub mod laws;
 pub mod meter;
 pub mod pint;
 pub mod tcp_option;
@@ -27,6 +31,8 @@ pub mod uf16;
 pub mod wire;
 
 pub use echo::{BottleneckEcho, EchoMode, Overhead, StackDecoder};
+pub use faults::{FaultSpec, Faults};
+pub use laws::{Feedback, PortLaws, PortView};
 pub use meter::{counted_bytes, switch_id, Meter};
 pub use pint::WirePint;
 pub use wire::{Stamp, WireCompact, WireHeader, WireHop, MAX_HOPS};

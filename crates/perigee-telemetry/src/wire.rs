@@ -398,7 +398,13 @@ mod tests {
 
     #[test]
     fn a_packet_that_stands_for_others_has_their_weight_and_says_so_in_its_header() {
-        let one = HeaderStamp { base_rtt: Nanos::from_millis(50), cwnd: 14_480, every: 3, weighted: true };
+        let one = HeaderStamp {
+            base_rtt: Nanos::from_millis(50),
+            cwnd: 14_480,
+            every: 3,
+            weighted: true,
+            ..HeaderStamp::default()
+        };
         let stamp = Stamp::new(one, 1448).covering(3);
         assert!((stamp.weight - 0.3).abs() < 1e-3, "{}", stamp.weight);
         let mut block = Vec::new();

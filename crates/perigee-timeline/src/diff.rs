@@ -7,6 +7,7 @@
 
 use crate::follow::{every, Follower};
 use crate::model::*;
+use crate::TelemetryFaults;
 use perigee_units::Nanos;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,7 +198,7 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
 /// All properties of a port. (Without `..` in the patterns, so that a new field does not compile
 /// until it is compared here.)
 fn spec_words(spec: &PortSpec) -> String {
-    let PortSpec { rate, queue, framing, burst, dama, metered } = spec;
+    let PortSpec { rate, queue, framing, burst, dama, metered, telemetry_faults } = spec;
     let Queue { limit, discipline, count_in_service, probe_priority, integer_meter } = queue;
     let limit = match limit {
         QueueLimit::Packets(n) => format!("{n} packets"),
@@ -214,7 +215,16 @@ fn spec_words(spec: &PortSpec) -> String {
         (true, false) => ", metered",
         (true, true) => ", metered in integers",
     };
-    format!("{rate}, {limit}{discipline}{counted}{probes}, framing {framing} B{burst}{dama}{meter}")
+    let faults = telemetry_faults.as_ref().map_or(String::new(), |f| format!(", {}", fault_words(f)));
+    format!("{rate}, {limit}{discipline}{counted}{probes}, framing {framing} B{burst}{dama}{meter}{faults}")
+}
+
+fn fault_words(faults: &TelemetryFaults) -> String {
+    let TelemetryFaults { delay, error, clock_ppm, stale, flow_count_error } = faults;
+    format!(
+        "telemetry with delay {delay}, error {error}, clock {clock_ppm} ppm, stale {stale}, \
+         flow count error {flow_count_error}"
+    )
 }
 
 /// Name and parameters; empty for drop-tail.

@@ -24,6 +24,7 @@ mod discipline;
 pub mod follow;
 pub mod model;
 pub mod store;
+mod telemetry_faults;
 pub mod view;
 pub mod workload;
 
@@ -32,6 +33,7 @@ pub use background::{Background, Elastic};
 pub use dama::Dama;
 pub use discipline::Discipline;
 pub use model::*;
+pub use telemetry_faults::TelemetryFaults;
 pub use workload::*;
 
 /// Runs the example of the README as a test.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports, links, routes, and their changes.
 
-use crate::{Background, Dama, Discipline};
+use crate::{Background, Dama, Discipline, TelemetryFaults};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -148,6 +148,9 @@ pub struct PortSpec {
     /// Whether the port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,
+    /// Faults of that telemetry. (Boxed, as few ports have any.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry_faults: Option<Box<TelemetryFaults>>,
 }
 
 impl PortSpec {
@@ -160,6 +163,7 @@ impl PortSpec {
             burst: 0,
             dama: None,
             metered: false,
+            telemetry_faults: None,
         }
     }
 

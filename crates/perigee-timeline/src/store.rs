@@ -191,6 +191,9 @@ impl Declared {
                 }
                 _ => {}
             }
+            if let Some(faults) = &p.spec.telemetry_faults {
+                faults.check().or_else(|why| invalid(format!("port {:?}: {why}", p.name)))?;
+            }
             if let Some(dama) = &p.spec.dama {
                 dama.check().or_else(|why| invalid(format!("port {:?}: {why}", p.name)))?;
                 if p.spec.burst > 0 {

@@ -68,6 +68,8 @@ BUILT_IN = {
     "starquic_bbr3": Look("#D55E00", "H", (4.0, 4.0)),
     "hpcc": Look("#009E73", "+", (1.0, 3.0)),
     "hpcc_tcp": Look("#009E73", "x", DASH_DOT_DOT),
+    "xcp": Look("#882255", "$X$", (7.0, 2.0)),
+    "rcp": Look("#882255", "$R$", (2.0, 1.5)),
     "vivace": Look("#6D4BC3", "X", (1.0, 1.0)),
     "astraea": Look("#999999", "h", (4.0, 2.0, 1.0, 2.0)),
     "astraea_leo": Look("#999999", "$A$", (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)),

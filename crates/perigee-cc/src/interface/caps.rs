@@ -52,6 +52,18 @@ pub enum TelemetryNeed {
     Stack,
     /// The receiver's bottleneck record.
     Bottleneck,
+    /// Feedback of a law that ports compute, [`Telemetry::Feedback`](super::Telemetry::Feedback).
+    Law(Law),
+}
+
+/// A law by which ports compute feedback in place of reporting their state: each port reduces the
+/// one number that a packet carries. The unit is the law's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// XCP: a change of the flow's rate, in bytes/s.
+    Xcp,
+    /// RCP: a rate for every flow, in bytes/s.
+    Rcp,
 }
 
 /// Scope of the signals that a controller receives.

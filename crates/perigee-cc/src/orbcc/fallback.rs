@@ -55,7 +55,8 @@ impl Coverage {
             Some(
                 Telemetry::Stack { partial: true, .. }
                 | Telemetry::Bottleneck { partial: true, .. }
-                | Telemetry::Pint { partial: true, .. },
+                | Telemetry::Pint { partial: true, .. }
+                | Telemetry::Feedback { partial: true, .. },
             ) => Coverage::Partial,
             Some(_) => Coverage::Complete,
         }

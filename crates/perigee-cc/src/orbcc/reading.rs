@@ -18,6 +18,7 @@ impl OrbCc {
                 path_id,
                 Port { u, bw, flows, starting, averaged: true, ..Port::default() },
             ),
+            Telemetry::Feedback { .. } => None,
             Telemetry::Bottleneck { path_id, hop, u, tau, bw, avg_rtt, flows, .. } => {
                 let arrival = self.path.judge(cx.now, self.rtt.smoothed(), path_id, true);
                 let measured = hop != u8::MAX && avg_rtt > Nanos::ZERO && bw.0 > 0;
@@ -125,6 +126,7 @@ pub(super) fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
     match telemetry {
         Telemetry::Stack { hops, .. } => queue_delay(hops),
         Telemetry::Bottleneck { queue_delay, .. } | Telemetry::Pint { queue_delay, .. } => *queue_delay,
+        Telemetry::Feedback { .. } => Nanos::ZERO,
     }
 }
 
@@ -133,6 +135,7 @@ pub(super) fn covered(telemetry: &Telemetry<'_>) -> u32 {
     match telemetry {
         Telemetry::Stack { covered, .. }
         | Telemetry::Bottleneck { covered, .. }
-        | Telemetry::Pint { covered, .. } => *covered,
+        | Telemetry::Pint { covered, .. }
+        | Telemetry::Feedback { covered, .. } => *covered,
     }
 }

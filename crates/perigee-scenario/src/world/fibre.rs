@@ -279,6 +279,7 @@ fn report(port: &Port) -> PortReport {
         dama: None,
         metered: port.spec.metered,
         meter: None,
+        telemetry_faults: None,
         discipline: port.spec.queue.discipline.clone(),
     }
 }

@@ -8,13 +8,25 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::port as file;
 use crate::file::suggestions;
 use perigee_queue::Setup;
-use perigee_timeline::{transmission, Discipline, Header, LinkId, Port, PortSpec, Queue, QueueLimit};
+use perigee_timeline::{
+    transmission, Discipline, Header, LinkId, Port, PortSpec, Queue, QueueLimit, TelemetryFaults,
+};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// The smallest queue to which `bdp` resolves: one full packet with its framing.
 const FULL_PACKET: u64 = 1500;
+
+/// Keys that only have an effect at metered ports.
+const OF_METERS: [&str; 6] = [
+    "meter",
+    "telemetry_delay",
+    "telemetry_error",
+    "telemetry_clock_ppm",
+    "telemetry_stale",
+    "telemetry_flow_count_error",
+];
 
 /// Settings of a port, complete except for the RTT of `bdp`.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +46,7 @@ pub struct Settled {
     probe_priority: bool,
     metered: bool,
     integer_meter: bool,
+    telemetry_faults: TelemetryFaults,
     /// Loss probability on each of its links; `None` = that of the source.
     pub loss: Option<f64>,
 }
@@ -52,6 +65,7 @@ fn defaults(class: &str) -> Settled {
         probe_priority: false,
         metered: true,
         integer_meter: false,
+        telemetry_faults: TelemetryFaults::default(),
         loss: None,
     };
     let fast = Settled { rate: BitRate::from_mbit(10_000), ..base.clone() };
@@ -75,6 +89,12 @@ impl Settled {
         self.probe_priority = port.probe_priority.unwrap_or(self.probe_priority);
         self.metered = port.metered.unwrap_or(self.metered);
         self.integer_meter = port.meter.as_ref().map_or(self.integer_meter, |w| w == "integer");
+        let faults = &mut self.telemetry_faults;
+        faults.delay = port.telemetry_delay.unwrap_or(faults.delay);
+        faults.error = port.telemetry_error.unwrap_or(faults.error);
+        faults.clock_ppm = port.telemetry_clock_ppm.unwrap_or(faults.clock_ppm);
+        faults.stale = port.telemetry_stale.unwrap_or(faults.stale);
+        faults.flow_count_error = port.telemetry_flow_count_error.unwrap_or(faults.flow_count_error);
         self.bdp_rate = port.bdp_rate.or(self.bdp_rate);
         self.bdp_rtt = port.bdp_rtt.or(self.bdp_rtt);
         self.loss = port.loss.or(self.loss);
@@ -110,7 +130,9 @@ impl Settled {
             integer_meter: self.metered && self.integer_meter,
         };
         let Settled { rate, framing, burst, metered, .. } = *self;
-        PortSpec { rate, queue, framing, burst, dama: self.dama.resolved().map(Box::new), metered }
+        let dama = self.dama.resolved().map(Box::new);
+        let telemetry_faults = self.telemetry_faults.any().filter(|_| metered).map(Box::new);
+        PortSpec { rate, queue, framing, burst, dama, metered, telemetry_faults }
     }
 }
 
@@ -155,7 +177,32 @@ pub struct PortReport {
     pub metered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub telemetry_faults: Option<TelemetryFaultsReport>,
     pub discipline: Arc<Discipline>,
+}
+
+/// Faults of the telemetry of a port, as reported in the manifest.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct TelemetryFaultsReport {
+    pub delay_ns: u64,
+    pub error: f64,
+    pub clock_ppm: f64,
+    pub stale_ns: u64,
+    pub flow_count_error: f64,
+}
+
+impl From<&TelemetryFaults> for TelemetryFaultsReport {
+    fn from(f: &TelemetryFaults) -> Self {
+        TelemetryFaultsReport {
+            delay_ns: f.delay.0,
+            error: f.error,
+            clock_ppm: f.clock_ppm,
+            stale_ns: f.stale.0,
+            flow_count_error: f.flow_count_error,
+        }
+    }
 }
 
 /// Sizes of a full data packet and of a plain ACK, for base RTTs at time zero.
@@ -214,11 +261,13 @@ impl<'a> PortTable<'a> {
             let says_rate = |(n, c): &(String, file::Port)| c.rate.is_some() && as_own(n);
             let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
             problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n)), said));
-            if section.meter.is_some() && concerned().all(|(class, name)| !self.settled(class, name).metered)
-            {
+            let of_meters: Vec<&str> = OF_METERS.into_iter().filter(|k| section.written.has(k)).collect();
+            if !of_meters.is_empty() && concerned().all(|(class, name)| !self.settled(class, name).metered) {
                 let why = "no effect: no port of this table is metered";
-                let p = Problem::new(format!("port.{own}.meter"), why).at(section.place());
-                problems.push(p.hint("remove it, or set metered = true"));
+                problems.extend(of_meters.into_iter().map(|key| {
+                    let p = Problem::new(format!("port.{own}.{key}"), why).at(section.place());
+                    p.hint("remove it, or set metered = true")
+                }));
             }
             let (params, probe_priority) = (&section.discipline.params, section.probe_priority == Some(true));
             if params.is_empty() && !probe_priority {
@@ -379,6 +428,7 @@ impl PortReport {
             dama: spec.dama.as_deref().map(DamaReport::from),
             metered: spec.metered,
             meter: spec.queue.integer_meter.then_some("integer"),
+            telemetry_faults: spec.telemetry_faults.as_deref().map(TelemetryFaultsReport::from),
             discipline: spec.queue.discipline.clone(),
         }
     }

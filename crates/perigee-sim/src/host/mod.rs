@@ -25,12 +25,12 @@ pub(crate) use tcp_receiver::TcpReceiver;
 
 use crate::external_endpoint::Outbox;
 use crate::net::Net;
-use crate::packet::NONE;
+use crate::packet::{Form, NONE};
 use crate::routes::Routes;
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, HeaderStamp, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 use perigee_queue::Ecn;
-use perigee_telemetry::{EchoMode, Overhead};
+use perigee_telemetry::{EchoMode, Feedback, Overhead, WirePint};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
@@ -113,6 +113,14 @@ impl TelemetryPlan {
     fn ack_bytes(&self, hops: usize) -> u32 {
         self.echo.map_or(0, |echo| self.overhead.ack_bytes(echo, hops))
     }
+    /// Form in which a data packet of `payload` bytes carries it.
+    fn form(&self, stamp: &HeaderStamp, payload: u32) -> Form {
+        match self.echo {
+            Some(EchoMode::Pint) => Form::Pint(WirePint::default()),
+            Some(EchoMode::Law(law)) => Form::Feedback(Feedback::request(law, stamp, payload)),
+            _ => Form::Stack,
+        }
+    }
     /// Current telemetry block of a packet, for captures: present only with telemetry on the wire.
     fn shown_block(&self, net: &Net, telemetry: u32) -> Vec<u8> {
         match telemetry != NONE && matches!(self.overhead, Overhead::Wire) {
@@ -179,7 +187,8 @@ impl FlowFacts {
         self.scope = caps.signal_scope;
         self.tx_unit = caps.tx_bytes_unit;
         self.any_packet_times_meters = caps.any_packet_times_meters;
-        self.telemetry_on_syn = caps.telemetry_on_syn && self.telemetry.echo == Some(EchoMode::Full);
+        self.telemetry_on_syn =
+            caps.telemetry_on_syn && matches!(self.telemetry.echo, Some(EchoMode::Full | EchoMode::Law(_)));
     }
 
     /// Whether meters count its data and its ACKs, respectively.
@@ -187,9 +196,14 @@ impl FlowFacts {
         (self.telemetry.echo.is_some(), self.telemetry.echo == Some(EchoMode::Pint))
     }
 
-    /// Whether its packets carry records of fixed size.
-    pub fn has_pint(&self) -> bool {
-        self.telemetry.echo == Some(EchoMode::Pint)
+    /// Whether its packets carry something else than stacks.
+    pub fn has_other_form(&self) -> bool {
+        self.has_law() || self.telemetry.echo == Some(EchoMode::Pint)
+    }
+
+    /// Whether ports compute feedback for it.
+    pub fn has_law(&self) -> bool {
+        matches!(self.telemetry.echo, Some(EchoMode::Law(_)))
     }
 
     /// Transport configuration of both ends. Between legs the window is bounded by the free buffer

@@ -10,7 +10,7 @@ use perigee_cc::{CongestionControl, Probes};
 use perigee_queue::Ecn;
 use perigee_record::PacketKind;
 use perigee_tcp::{Ack, AckBlocks, Sender, Transmit};
-use perigee_telemetry::{EchoMode, StackDecoder, Stamp, WirePint};
+use perigee_telemetry::{EchoMode, StackDecoder, Stamp};
 use perigee_units::Nanos;
 
 /// Linux repeats the SYN four times before it starts to double the timeout.
@@ -90,6 +90,7 @@ impl SendingEnd {
         if facts.telemetry_on_syn {
             ip_bytes += self.telemetry.data_bytes();
             telemetry = cx.net.stacks.insert(Stamp::new(facts.first_stamp, 0), 0);
+            cx.net.stacks.head_mut(telemetry).form = facts.telemetry.form(&facts.first_stamp, 0);
         }
         let mut syn = self.egress.packet(now, PacketKind::Syn, ip_bytes, 0);
         syn.telemetry = telemetry;
@@ -170,8 +171,8 @@ impl SendingEnd {
             let stamp = Stamp::new(tx.stamp, payload).covering(self.unstamped);
             self.unstamped = 0;
             telemetry = cx.net.stacks.insert(stamp, payload);
-            if echo == EchoMode::Pint {
-                cx.net.stacks.head_mut(telemetry).form = Form::Pint(WirePint::default());
+            if matches!(echo, EchoMode::Pint | EchoMode::Law(_)) {
+                cx.net.stacks.head_mut(telemetry).form = self.telemetry.form(&tx.stamp, payload);
             }
         }
         self.counts.data += 1;
@@ -208,8 +209,14 @@ impl SendingEnd {
         let caps = *tcp.caps();
         if telemetry != NONE {
             let head = cx.net.stacks.head(telemetry);
-            let hops = cx.net.stacks.hops(telemetry);
-            tcp.on_handshake(now, &s.decoder.decode(head.path_id, hops, 1, head.partial));
+            let decoded = match head.form {
+                Form::Feedback(f) => f.decode(u32::from(head.count), 1, head.partial),
+                _ => {
+                    let hops = cx.net.stacks.hops(telemetry);
+                    s.decoder.decode(head.path_id, hops, 1, head.partial)
+                }
+            };
+            tcp.on_handshake(now, &decoded);
         }
         s.probes = caps.probes;
         s.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
@@ -220,9 +227,9 @@ impl SendingEnd {
             (None, None) => {}
         }
         s.tcp = Some(tcp);
-        cx.net.stacks.pint |= facts.telemetry.echo == Some(EchoMode::Pint);
         cx.net.tx_units[self.egress.flow as usize] = caps.tx_bytes_unit;
         cx.net.any_packet_times_meters |= caps.any_packet_times_meters;
+        cx.net.counts_others |= caps.any_packet_times_meters;
         if facts.inet {
             let opened = self.egress.packet(now, PacketKind::Opened, self.header, 0);
             self.egress.send(opened, cx);
@@ -254,6 +261,7 @@ impl SendingEnd {
             match head.form {
                 Form::Compact(compact) => compact.decode(head.covered, head.partial),
                 Form::Pint(record) => record.decode(head.covered, head.partial),
+                Form::Feedback(f) => f.decode(u32::from(head.count), head.covered, head.partial),
                 Form::Stack => {
                     let hops = cx.net.stacks.hops(packet.telemetry);
                     s.decoder.decode(head.path_id, hops, head.covered, head.partial)

@@ -254,8 +254,8 @@ impl Net {
         let metered_data = packet.telemetry != NONE;
         if metered_data {
             note_arrival(port, packet, &mut self.stacks, now);
-        } else if self.any_packet_times_meters {
-            note_other(port, now);
+        } else if self.counts_others {
+            note_other(port, packet, now, self.any_packet_times_meters);
         }
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);
@@ -387,7 +387,7 @@ impl Net {
             if port.no_lookahead {
                 let packet = self.packets.get(next.packet);
                 begins = l.pass_lead(port, packet, at);
-                if port.meter.is_some() && packet.telemetry != NONE {
+                if port.laws.is_some() && packet.telemetry != NONE {
                     note_dequeue(port, packet, &mut self.stacks, &self.tx_units, begins);
                 }
             }

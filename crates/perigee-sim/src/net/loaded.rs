@@ -36,7 +36,7 @@ impl Net {
                 let begun = if port.done == Nanos::MAX { now } else { port.done };
                 let waiting = if port.rate.0 > 0 { port.rate.time_for(port.bytes) } else { Nanos::ZERO };
                 let mut load = Load::new(port.limit, port.rate, now, begun + waiting, key);
-                load.looks_ahead = !(port.no_lookahead || (self.metered_data && port.meter.is_some()));
+                load.looks_ahead = !(port.no_lookahead || (self.metered_data && port.laws.is_some()));
                 port.no_lookahead = true;
                 port.load.insert(Box::new(load))
             }
@@ -70,8 +70,8 @@ impl Net {
         let packet = self.packets.get(h);
         if packet.telemetry != NONE {
             note_arrival(port, packet, &mut self.stacks, now);
-        } else if self.any_packet_times_meters {
-            note_other(port, now);
+        } else if self.counts_others {
+            note_other(port, packet, now, self.any_packet_times_meters);
         }
         let start = port.done.max(now);
         if start >= port.horizon(now, self.lookahead_until) || port.holds() {
@@ -82,7 +82,7 @@ impl Net {
             };
         }
         let begins = l.pass_lead(port, packet, start);
-        if packet.telemetry != NONE && port.meter.is_some() {
+        if packet.telemetry != NONE && port.laws.is_some() {
             note_dequeue(port, packet, &mut self.stacks, &self.tx_units, begins);
         }
         if start > now {

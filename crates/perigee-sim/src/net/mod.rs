@@ -45,7 +45,7 @@ use metering::{note_arrival, note_dequeue, note_other};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_record::PacketKind;
-use perigee_telemetry::Meter;
+use perigee_telemetry::PortLaws;
 use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos};
@@ -89,7 +89,8 @@ pub struct PortState {
     pub bytes: u64,
 
     limit: QueueLimit,
-    meter: Option<Box<Meter>>,
+    /// What the port computes for packets with telemetry, if it is metered.
+    laws: Option<Box<PortLaws>>,
     pub rate: BitRate,
     probes: Ring<Waiting>,
 
@@ -214,7 +215,7 @@ impl PortState {
     }
     /// From now on, a meter must observe the queue at each dequeue.
     fn expect_telemetry(&mut self) {
-        if self.meter.is_some() {
+        if self.laws.is_some() {
             self.no_lookahead = true;
             if let Some(load) = &mut self.load {
                 load.looks_ahead = false;
@@ -296,6 +297,9 @@ pub struct Net {
     pub tx_units: Vec<TxBytesUnit>,
     /// Whether a flow has started with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
     pub any_packet_times_meters: bool,
+    /// Whether ports count packets without telemetry: for such a scheme, or for laws that compute
+    /// feedback.
+    pub counts_others: bool,
     /// ECN field of each flow's data.
     pub ecn: Vec<Ecn>,
     /// Packets delayed by the processing of their hosts.
@@ -331,6 +335,7 @@ impl Net {
             wakes_at: vec![Nanos::MAX; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             any_packet_times_meters: false,
+            counts_others: false,
             ecn: vec![Ecn::NotEct; flows],
             processing: Processing::default(),
             next_injection: Nanos::MAX,
@@ -420,7 +425,7 @@ impl Net {
                 node: p.node.0,
                 cached_size: 0,
                 cached_time: Nanos::ZERO,
-                meter: p.spec.metered.then(|| Box::new(Meter::of(p.spec.queue.integer_meter))),
+                laws: p.spec.metered.then(|| Box::new(metering::laws(p, self.seed))),
                 aqm,
                 slots: p.spec.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.spec.rate))),
                 load: None,

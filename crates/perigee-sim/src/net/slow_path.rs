@@ -22,8 +22,8 @@ impl Net {
         let size = packet.ip_bytes as u64 + port.framing as u64;
         if packet.telemetry != NONE {
             note_arrival(port, packet, &mut self.stacks, now);
-        } else if self.any_packet_times_meters {
-            note_other(port, now);
+        } else if self.counts_others {
+            note_other(port, packet, now, self.any_packet_times_meters);
         }
         if !up && mode == OutageMode::Flush {
             return self.drop_at(h, link, DropCause::Outage);

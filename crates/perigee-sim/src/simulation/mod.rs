@@ -199,8 +199,9 @@ impl<'s> Simulation<'s> {
         if self.partition.is_some() {
             // Its packets may pass ports of this partition before the sender sets them.
             self.net.tx_units[id as usize] = facts.tx_unit;
-            self.net.stacks.pint |= facts.has_pint();
         }
+        self.net.stacks.other_forms |= facts.has_other_form();
+        self.net.counts_others |= facts.has_law();
         self.net.ecn[id as usize] = facts.ecn;
         self.net.set_wake(id, sending.next_due().min(receiving.next_due()));
         self.has_host_signals |= sending.sender().is_some() && facts.scope != SignalScope::Path;

@@ -26,6 +26,7 @@ pub fn bytes_port(mbit: u64, queue: u64, framing: u32) -> PortSpec {
         burst: 0,
         dama: None,
         metered: true,
+        telemetry_faults: None,
     }
 }
 

@@ -41,6 +41,7 @@ OWN_RATE = (
     "satpipe",
     "leo-bbr",
     "c4",
+    "rcp",
 )
 """Schemes with a pacing rate that does not follow from their window."""
 QUEUE = 0.25

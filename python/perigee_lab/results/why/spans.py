@@ -25,7 +25,7 @@ START_MODES = {
     "conservative slow start", "rapid start",
 }  # fmt: skip
 REDUCED = {"cwr", "recovery", "loss"}
-NO_THRESHOLD = ("orbcc", "leotcp", "hpcc", "copa", "vivace", "pcc", "astraea")
+NO_THRESHOLD = ("orbcc", "leotcp", "hpcc", "copa", "vivace", "pcc", "astraea", "xcp", "rcp")
 """Schemes that do not divide slow start from the rest by a threshold."""
 REGAINED = 0.95
 """Share of the window before a reduction that counts as regained."""
