@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Differs from the papers: the SYN of a flow reports no RTT, as none is known; the bound of the
-//! window, which stops a flow whose ACKs fail to arrive.
+//! window, which stops a flow whose ACKs fail to arrive; without a rate the initial window is paced
+//! over the RTT.
 
 use crate::*;
 
@@ -28,6 +29,9 @@ pub const PARAMS: &[ParamSpec] = &[ParamSpec {
 /// Bound of the window, in products of rate and SRTT.
 const WINDOW_GAIN: f64 = 2.0;
 const MIN_WINDOW_PACKETS: u64 = 4;
+/// Rates above this, in bytes/s, are damaged feedback.
+const MOST_RATE: f64 = 1e14;
+const LEAST_RTT_S: f64 = 1e-3;
 
 /// State of one connection.
 #[derive(Clone, Debug)]
@@ -52,14 +56,16 @@ impl Rcp {
 
     fn obey(&mut self, cx: &Cx, w: &mut Window, telemetry: Option<&Telemetry<'_>>) {
         if let Some(&Telemetry::Feedback { law: Law::Rcp, value, hops: 1.., .. }) = telemetry {
-            self.rate = value;
+            self.rate = if (0.0..MOST_RATE).contains(&value) { value } else { self.rate };
         }
         self.srtt = cx.srtt;
-        if self.rate > 0.0 && cx.srtt > Nanos::ZERO {
-            let bound = WINDOW_GAIN * self.rate * cx.srtt.as_secs_f64();
+        let rtt_s = cx.srtt.as_secs_f64().max(LEAST_RTT_S);
+        let rate = if self.rate > 0.0 { self.rate } else { w.cwnd as f64 / rtt_s };
+        if self.rate > 0.0 {
+            let bound = WINDOW_GAIN * self.rate * rtt_s;
             w.cwnd = (bound as u64).max(MIN_WINDOW_PACKETS * u64::from(cx.mss));
-            w.pacing = Some(BitRate((self.rate * 8.0).max(1.0) as u64));
         }
+        w.pacing = Some(BitRate((rate * 8.0).max(1.0) as u64));
         self.cwnd = w.cwnd;
     }
 }
@@ -128,10 +134,11 @@ mod tests {
         let mut w = init.window();
         let cx = Cx { mss: 1448, srtt: rtt, ..Cx::default() };
         c.on_start(&cx, &mut w);
-        assert_eq!((w.cwnd, w.pacing, c.mode(&w)), (14_480, None, "start"));
+        let initial = Some(BitRate(14_480 * 8 * 20));
+        assert_eq!((w.cwnd, w.pacing, c.mode(&w)), (14_480, initial, "start"));
         let of = |value, hops| Telemetry::Feedback { law: Law::Rcp, value, hops, covered: 1, partial: false };
         c.on_handshake(&cx, &mut w, &of(f64::INFINITY, 0));
-        assert_eq!(w.pacing, None);
+        assert_eq!(w.pacing, initial);
         c.on_handshake(&cx, &mut w, &of(1.25e6, 2));
         assert_eq!((w.cwnd, w.pacing), (125_000, Some(BitRate::from_mbit(10))));
         let ev = AckEvent { telemetry: Some(of(10_000.0, 2)), ..AckEvent::default() };

@@ -26,6 +26,8 @@ pub const PARAMS: &[ParamSpec] = &[ParamSpec {
 }];
 
 const PACING_GAIN: f64 = 1.2;
+/// Larger windows, in bytes, are due to damaged feedback.
+const MOST_WINDOW: f64 = 1e13;
 
 /// State of one connection.
 #[derive(Clone, Debug)]
@@ -83,11 +85,11 @@ impl CongestionControl for Xcp {
             self.window = w.cwnd as f64;
         }
         if let Some(Telemetry::Feedback { law: Law::Xcp, value, hops: 1.., .. }) = ev.telemetry {
-            self.feedback = value;
+            self.feedback = if value.is_finite() { value } else { 0.0 };
             let repairs = matches!(cx.ca, CaState::Recovery | CaState::Cwr);
             if !repairs && (value < 0.0 || cx.cwnd_limited) {
-                let grown = self.window + value * cx.srtt.as_secs_f64();
-                self.window = grown.max(f64::from(cx.mss));
+                let grown = self.window + self.feedback * cx.srtt.as_secs_f64();
+                self.window = grown.clamp(f64::from(cx.mss), MOST_WINDOW.max(f64::from(cx.mss)));
                 w.cwnd = self.window as u64;
             }
         }

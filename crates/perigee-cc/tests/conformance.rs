@@ -254,6 +254,7 @@ impl Host {
             .into_iter()
             .map(|(tag, tx)| AckedPkt { tag, sent: tx.sent, bytes: MSS as u32, rtt })
             .collect();
+        let feedback = telemetry.map_or(0.0, |(_, load, queue)| 1000.0 * load as f64 - queue as f64);
         let hops = telemetry.map(|(n, load, queue)| self.stack(n, load, queue));
         let ev = AckEvent {
             newly_acked: packets * MSS,
@@ -276,11 +277,20 @@ impl Host {
             acked: if self.caps.per_packet { &acked } else { &[] },
             is_dup: packets == 0,
             may_grow: packets > 0 && self.cx.ca != CaState::Recovery,
-            telemetry: hops.as_deref().map(|hops| Telemetry::Stack {
-                path_id: hops.len() as u64,
-                hops,
-                covered: packets.max(1) as u32,
-                partial: rtt_us % 13 == 0,
+            telemetry: hops.as_deref().map(|hops| match self.caps.telemetry {
+                TelemetryNeed::Law(law) => Telemetry::Feedback {
+                    law,
+                    value: feedback,
+                    hops: hops.len() as u32,
+                    covered: packets.max(1) as u32,
+                    partial: rtt_us % 13 == 0,
+                },
+                _ => Telemetry::Stack {
+                    path_id: hops.len() as u64,
+                    hops,
+                    covered: packets.max(1) as u32,
+                    partial: rtt_us % 13 == 0,
+                },
             }),
             ..AckEvent::default()
         };
@@ -348,7 +358,10 @@ proptest! {
                 w.cwnd = w.cwnd.min(n[1]);
                 let hop = Hop { ts: Nanos(n[0]), bw: BitRate(n[1]), q_out: n[2], q_in: n[3], tx_bytes: n[4], avg_rtt: Nanos(n[5]), flows: n[1] as u32 };
                 let rs = RateSample { valid: *flag, delivered: n[1], interval: Nanos(n[2]), prior_delivered: n[3], ..RateSample::default() };
-                let telemetry = Some(Telemetry::Stack { path_id: n[0] % 2, hops: &[hop], covered: n[1] as u32, partial: *flag });
+                let telemetry = Some(match h.caps.telemetry {
+                    TelemetryNeed::Law(law) => Telemetry::Feedback { law, value: f64::from_bits(n[0]), hops: n[1] as u32, covered: 1, partial: *flag },
+                    _ => Telemetry::Stack { path_id: n[0] % 2, hops: &[hop], covered: n[1] as u32, partial: *flag },
+                });
                 let tx = TxSnapshot { sent: Nanos(n[1]), delivered: n[2], lost: n[3], in_flight: n[4], ..TxSnapshot::default() };
                 let loss = LossEvent { bytes: n[0], tx, tag: n[5] as u32, lost_total: n[2], kind: LossKind::Rack };
                 let packet = AckedPkt { tag: n[3] as u32, sent: Nanos(n[2]), bytes: n[1] as u32, rtt: flag.then_some(Nanos(n[4])) };
