@@ -471,7 +471,7 @@ pub enum Telemetry<'a> {
     Feedback {
         /// The law.
         law: Law,
-        /// What the ports have left of the sender's request, in the law's unit.
+        /// The request of the sender as reduced by the ports, in the unit of the law.
         value: f64,
         /// Ports that computed it; with 0, `value` is the request.
         hops: u32,

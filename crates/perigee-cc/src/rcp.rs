@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Differs from the papers: the SYN of a flow reports no RTT, as none is known; the bound of the
-//! window, which stops a flow whose ACKs fail to arrive; without a rate the initial window is paced
+//! window, which stops a flow without ACKs; without a rate the initial window is paced
 //! over the RTT.
 
 use crate::*;

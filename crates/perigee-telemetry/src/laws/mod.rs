@@ -141,7 +141,7 @@ pub struct PortLaws {
     pub records: Meter,
     /// Faults of the records; few ports have any.
     pub faults: Option<Box<Faults>>,
-    /// Laws that a packet has asked for.
+    /// Laws that packets have requested.
     running: Vec<State>,
 }
 

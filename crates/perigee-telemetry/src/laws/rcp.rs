@@ -38,7 +38,7 @@ const LEAST_BYTES: f64 = 15.0;
 /// Longest RTT that counts.
 const MAX_RTT_S: f64 = 2.0;
 
-/// Rate that a packet asks for, in bytes/s.
+/// Rate that a packet requests, in bytes/s.
 pub fn request(stamp: &HeaderStamp, _payload: u32) -> f64 {
     match stamp.demand_kbps {
         0 => f64::INFINITY,

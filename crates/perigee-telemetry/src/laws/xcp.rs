@@ -17,7 +17,7 @@
 //! ```
 //!
 //! β = α²√2 is the paper's stable choice for any RTT. As in the draft, feedback is a change of rate
-//! (in the paper: of the window), and a packet that asks for less than its part leaves the rest to
+//! (in the paper: of the window), and a packet that requests less than its part leaves the rest to
 //! others.
 //!
 //! Differs from the draft: timers expire at packets; an interval without traffic stops the control
@@ -40,7 +40,7 @@ const MAX_INTERVAL_S: f64 = 1.0;
 /// Shortest time over which the queue's minimum is taken.
 const MIN_QUEUE_TIME_S: f64 = 0.002;
 
-/// Change of rate that a packet asks for, in bytes/s: its part of the difference to the demand.
+/// Change of rate that a packet requests, in bytes/s: its part of the difference to the demand.
 pub fn request(stamp: &HeaderStamp, payload: u32) -> f64 {
     if stamp.demand_kbps == 0 || stamp.base_rtt == Nanos::ZERO || payload == 0 {
         return f64::INFINITY;
@@ -61,7 +61,7 @@ pub struct Xcp {
     own_traffic: f64,
     seconds: f64,
     rtt_seconds: f64,
-    /// Positive feedback per second of X, negative feedback per byte, and what is left of each.
+    /// Positive feedback per second of X, negative feedback per byte, and the remainder of each.
     positive: f64,
     negative: f64,
     residue_positive: f64,
