@@ -91,6 +91,8 @@ def test_after_a_longer_rtt_those_recover_that_are_told(tmp_path: Path) -> None:
 
 
 MEASURED = {"satcp": 61.5, "cubic": 60.2, "bbr": 56.8, "leocc": 56.7, "bbr3": 55.3, "newreno": 51.3, "hybla": 46.5}
+# Published modules in virtual time.
+MEASURED |= {"leo-cubic": 59.2, "leo-bbr": 55.5, "satpipe": 31.2}
 
 
 @pytest.mark.slow
