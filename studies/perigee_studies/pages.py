@@ -314,14 +314,15 @@ def finding(verdicts: list[dict[str, Any]]) -> str:
     published = [v for v in verdicts if kind_of(v) in PUBLISHED]
     counted = published or verdicts
     holds = sum(v["verdict"] == REPRODUCED for v in counted)
-    what = "published claims" if published else "expectations that no paper measured"
-    text = f"**{holds} of {len(counted)} {what} are reproduced.**"
+    what = "published claims are reproduced" if published else "expectations that no paper measured are met"
+    text = f"**{holds} of {len(counted)} {what}.**"
     unnamed = [
         v["claim"] for v in counted if v["verdict"] == DIFFERS and not (kind_of(v) in PUBLISHED and v.get("cause"))
     ]
     ties = [v["claim"] for v in counted if v["verdict"] == TIE]
     split = [v["claim"] for v in counted if v["verdict"] == MODES]
-    said = (("Not reproduced", unnamed), ("Undecided", ties), ("Without a verdict, as the runs have two modes", split))
+    missed = "Not reproduced" if published else "Not met"
+    said = ((missed, unnamed), ("Undecided", ties), ("Without a verdict, as the runs have two modes", split))
     for words, every in said:
         claims = list(dict.fromkeys(every))
         if claims:
