@@ -47,8 +47,8 @@ MAY_KNOW = {
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
     "py": {"units", "scenario", "run", "record", "guest", "linux", "learn", "capture"},
     "orbcc": TRANSPORT | {"telemetry"},
-    "fuzz": LOW
-    | {"telemetry", "timeline", "sources", "orbit", "scenario", "guest", "linux", "run", "capture", "record"},
+    "fuzz": TRANSPORT
+    | {"telemetry", "timeline", "sources", "orbit", "scenario", "guest", "linux", "learn", "capture", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 600

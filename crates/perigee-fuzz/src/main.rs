@@ -12,17 +12,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "fuzzing reports its speed and finds hangs")]
 
-mod captures;
-mod guests;
 mod mutate;
-mod targets;
 
 use mutate::Mutator;
+use perigee_fuzz::{Target, TARGETS};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use targets::{Target, TARGETS};
 
 /// Processing time of an input above which it is a finding.
 const SLOW: Duration = Duration::from_secs(2);
@@ -82,6 +79,7 @@ fn keep(target: &Target, seed: u64, n: u64, input: &[u8], why: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perigee_fuzz::corpus;
 
     #[test]
     fn every_target_accepts_its_seeds_and_survives_a_few_thousand_mutations() {
@@ -92,6 +90,20 @@ mod tests {
             let mut mutator = Mutator::new((target.seeds)(), 99);
             for _ in 0..2_000 {
                 let input = mutator.next();
+                let fed = catch_unwind(AssertUnwindSafe(|| (target.feed)(&input)));
+                assert!(fed.is_ok(), "{}: {:?}", target.name, String::from_utf8_lossy(&input));
+            }
+        }
+    }
+
+    #[test]
+    fn every_input_of_the_corpus_is_survived() {
+        for target in TARGETS {
+            let bytes = std::fs::read(corpus::file(target.name)).unwrap_or_default();
+            let inputs = corpus::split(&bytes);
+            assert_eq!(corpus::join(&inputs), bytes, "{}: the file is damaged", target.name);
+            assert!(inputs.len() > 1, "{}: `make coverage` writes the corpus", target.name);
+            for input in inputs {
                 let fed = catch_unwind(AssertUnwindSafe(|| (target.feed)(&input)));
                 assert!(fed.is_ok(), "{}: {:?}", target.name, String::from_utf8_lossy(&input));
             }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fuzz targets: each parser and codec of untrusted input, with small valid inputs. Records and job
-//! files are read in Python; `tests/results/test_manifest.py` and `tests/common/test_damage.py`
-//! damage those.
+//! Fuzz targets: each parser and codec of untrusted input, with small valid inputs. Records, archives
+//! and job files are read in Python; `tests/fuzz_readers.py` damages those.
 
-use crate::{captures, guests};
+use crate::{captures, guests, learning, tables};
 use perigee_orbit::interop::hypatia;
 use perigee_orbit::motion::{omm, tle};
 use perigee_scenario::file::cells as demand_cells;
@@ -19,6 +18,7 @@ use perigee_timeline::{store, Change, Delay, LinkId, Timed};
 use perigee_units::{parse_rate, parse_size, parse_time, Nanos};
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A parser or codec.
 pub struct Target {
@@ -54,6 +54,11 @@ pub const TARGETS: &[Target] = &[
         seeds: curves,
         feed: |b| text(b).is_some_and(|t| demand_cells::curve(t).is_ok()),
     },
+    Target { name: "links", seeds: tables::links, feed: tables::link },
+    Target { name: "routes", seeds: tables::routes, feed: tables::route },
+    Target { name: "schedule", seeds: tables::schedules, feed: tables::schedule },
+    Target { name: "amounts", seeds: tables::amounts, feed: tables::amount },
+    Target { name: "epoch", seeds: tables::epochs, feed: tables::epoch },
     Target { name: "timeline", seeds: timelines, feed: timeline },
     Target { name: "hypatia", seeds: hypatia_folders, feed: hypatia_folder },
     Target { name: "telemetry", seeds: stacks, feed: stack },
@@ -63,6 +68,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "reports", seeds: guests::reports, feed: guests::report },
     Target { name: "frames", seeds: guests::frames, feed: guests::frame },
     Target { name: "capture", seeds: captures::seeds, feed: captures::feed },
+    Target { name: "policy", seeds: learning::policies, feed: learning::policy },
+    Target { name: "recipe", seeds: learning::recipes, feed: learning::recipe },
+    Target { name: "experience", seeds: learning::experiences, feed: learning::experience },
 ];
 
 fn cells() -> Vec<Vec<u8>> {
@@ -242,7 +250,10 @@ fn hypatia_folders() -> Vec<Vec<u8>> {
 
 fn hypatia_folder(bytes: &[u8]) -> bool {
     let Some(t) = text(bytes) else { return false };
-    let folder = std::env::temp_dir().join(format!("perigee-fuzz-{}", std::process::id()));
+    // Tests run in threads of one process.
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("perigee-fuzz-{}-{call}", std::process::id()));
     let states = folder.join("dynamic_state_1000ms_for_1s");
     let _ = std::fs::remove_dir_all(&folder);
     if std::fs::create_dir_all(&states).is_err() {

@@ -173,7 +173,7 @@ pub(crate) fn record(path_id: u16, stack: &[Hop], b: &Bottleneck) -> WireCompact
 }
 
 fn queue_delay_code(stack: &[Hop]) -> u16 {
-    uf16::encode((queue_delay(stack).0 + 500) / 1000)
+    uf16::encode(queue_delay(stack).0.saturating_add(500) / 1000)
 }
 
 #[cfg(test)]
@@ -204,6 +204,13 @@ mod tests {
         assert!((second.u as f64 / 4096.0 - 0.96).abs() < 2e-4, "min of the queues was 0: {}", second.u);
         let Telemetry::Bottleneck { queue_delay, bw, .. } = second.decode(1, false) else { panic!() };
         assert_eq!((queue_delay, bw), (Nanos::from_millis(2), BitRate::from_mbit(100)));
+    }
+
+    #[test]
+    fn a_queue_that_never_drains_has_the_longest_delay() {
+        let slow = WireHop { bw: 1, ..WireHop::encode(&Hop { q_in: u64::MAX, ..Hop::default() }) };
+        let echoed = BottleneckEcho::new().on_data(Nanos::ZERO, 5, &[slow; 16]);
+        assert_eq!(echoed.queue_delay, u16::MAX);
     }
 
     #[test]
