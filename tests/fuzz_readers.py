@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Structured fuzzer of the Python readers (part of `make fuzz`).
 
-Its targets are records, manifests, sweeps and measurements.
+Its targets are results (records, manifests, sweeps, measurements, archives) and, in fuzz_inputs.py,
+inputs (scenarios and the files that they name, logs, captures, jobs, recipes, studies).
 
 python tests/fuzz_readers.py 10000 [SEED [TARGET]]      # this many inputs for each target
+python tests/fuzz_readers.py 60s [SEED [TARGET]]        # as many as fit into this CPU time
 
-A result or a PerigeeError, never another exception, no input above five seconds or one gigabyte.
-Failing inputs are kept in crates/perigee-fuzz/found, and the exit code is 1.
+A result or a PerigeeError, never another exception, no input above five seconds of CPU time or one
+gigabyte. Failing inputs are kept in crates/perigee-fuzz/found, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import os
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -25,16 +29,15 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import fuzz_inputs
 import perigee_lab as perigee
+from fuzz_damage import ODD, Target, bytes_of, damage_json, json_file, npz_file, table_file
 from perigee_lab import _core
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.learn import policy
@@ -48,6 +51,8 @@ from perigee_lab.runs.archive import INDEX, open_archive
 from perigee_lab.runs.verify import verify_command
 
 SLOW_S, MOST_BYTES = 5.0, 1 << 30
+HANG_S, MOST_ADDRESSES = 120, 16 << 30
+"""Limits at which an input is stopped: wall time, and address space."""
 FOUND = Path(__file__).parent.parent / "crates/perigee-fuzz/found"
 SCENARIO = """
 [run]
@@ -62,131 +67,10 @@ queue = "1 bdp"
 [[flow]]
 app = "ping"
 """
-ODD: tuple[Any, ...] = (
-    None, True, 0, -1, 1, 0.5, -0.0, float("nan"), float("inf"), 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, 1e308,
-    "", "x", "a\nb", "\ud800", "../x", "nan", "1e999", [], {}, [None], {"": None}, [[[[]]]], "9" * 5000,
-)  # fmt: skip
 ENTRY_NAMES = (
     "../x", "/x", "files/../x", "files/a/../../../x", "x", "files/x", "records/x", "files/" + "a/" * 50 + "x",
     "files/a\nb", "FILES/0", "jobs.json/x", "files\\x", "records/cubic/seed1/manifest.json", "files/\ud7ff", "C:x",
 )  # fmt: skip
-OTHER_TYPES = (
-    pa.uint64(), pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null(), pa.list_(pa.int64()),
-    pa.timestamp("us"), pa.binary(), pa.float32(), pa.uint32(),
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Target:
-    """A reader: its undamaged input, the damage, and what is done with it."""
-
-    name: str
-    make: Callable[[Path], None]
-    damage: Callable[[random.Random, Path], None]
-    read: Callable[[Path], object]
-
-
-# ---- damage --------------------------------------------------------------------------------------
-
-
-def bytes_of(draw: random.Random, data: bytes) -> bytes:
-    """Flipped, cut, doubled, inserted or exchanged bytes."""
-    found = bytearray(data)
-    for _ in range(draw.randint(1, 4)):
-        at = draw.randrange(len(found) + 1)
-        kind = draw.randrange(6)
-        if kind == 0 and at < len(found):
-            found[at] ^= 1 << draw.randrange(8)
-        elif kind == 1:
-            del found[at:]
-        elif kind == 2:
-            found[at:at] = found[at : at + draw.randint(1, 200)]
-        elif kind == 3:
-            found[at:at] = draw.randbytes(draw.randint(1, 8))
-        elif kind == 4:
-            del found[at : at + draw.randint(1, 200)]
-        elif at < len(found):
-            found[at] = draw.choice((0, 255, 127, 128, 10, 34))
-    return bytes(found)
-
-
-def damage_json(draw: random.Random, data: Any) -> Any:
-    """JSON with a value replaced, removed, doubled or renamed somewhere."""
-    places = list(_places(data))
-    for _ in range(draw.randint(1, 3)):
-        holder, key = draw.choice(places)
-        kind = draw.randrange(5)
-        try:
-            if kind == 0:
-                del holder[key]
-            elif kind == 1 and isinstance(holder, dict):
-                holder[draw.choice(("x", "", "a\nb", str(key) + " "))] = holder[key]
-            elif kind == 2 and isinstance(holder, list):
-                holder.extend([holder[key]] * draw.choice((1, 1000)))
-            else:
-                holder[key] = draw.choice(ODD)
-        except (KeyError, IndexError):
-            continue
-    return data
-
-
-def _places(data: Any) -> Iterator[tuple[Any, Any]]:
-    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, part in list(pairs):
-        yield data, key
-        yield from _places(part)
-
-
-def json_file(draw: random.Random, path: Path) -> None:
-    """Damages a JSON file, by structure or by bytes."""
-    if draw.random() < 0.2:
-        path.write_bytes(bytes_of(draw, path.read_bytes()))
-        return
-    found = damage_json(draw, json.loads(path.read_text(encoding="utf-8")))
-    path.write_text(json.dumps(found), encoding="utf-8")
-
-
-def column_of(draw: random.Random, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column with odd values, of its type or another one."""
-    rows = len(column)
-    kind = column.type
-    for _ in range(20):
-        new = draw.choice((kind, kind, kind, *OTHER_TYPES))
-        values = column.to_pylist()
-        for _ in range(draw.choice((1, 3, rows))):
-            if rows:
-                values[draw.randrange(rows)] = draw.choice(ODD)
-        if draw.random() < 0.3:
-            draw.shuffle(values)
-        try:
-            if pa.types.is_dictionary(new):
-                return pa.chunked_array([pa.array(values, pa.string()).dictionary_encode().cast(new)])
-            return pa.chunked_array([pa.array(values, new)])
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            continue
-    return column
-
-
-def table_file(draw: random.Random, path: Path) -> None:
-    """Damages a Parquet file, by columns, rows or bytes."""
-    kind = draw.randrange(8)
-    if kind == 0:
-        path.write_bytes(bytes_of(draw, path.read_bytes()))
-        return
-    table = pq.read_table(path)
-    name = draw.choice(table.column_names)
-    at = table.column_names.index(name)
-    if kind == 1:
-        table = table.drop_columns([name])
-    elif kind == 2:
-        table = pa.concat_tables([table] * draw.choice((2, 50)))
-    elif kind == 3 and table.num_rows:
-        table = table.slice(draw.randrange(table.num_rows))
-    elif kind == 4:
-        table = table.append_column(draw.choice(("x", name, "a\nb", "linux.y")), column_of(draw, table[name]))
-    else:
-        table = table.set_column(at, name, column_of(draw, table[name]))
-    pq.write_table(table, path, compression="zstd")
 
 
 def table_of_record(draw: random.Random, folder: Path) -> None:
@@ -209,37 +93,6 @@ def table_of_record(draw: random.Random, folder: Path) -> None:
         manifest["tables"][path.stem] |= rows
         (record / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (record / "summary.json").unlink(missing_ok=True)
-
-
-def npz_file(draw: random.Random, path: Path) -> None:
-    """Damages a measurement, by its description, its columns or bytes."""
-    if draw.random() < 0.2:
-        path.write_bytes(bytes_of(draw, path.read_bytes()))
-        return
-    with np.load(path) as data:
-        parts = {k: data[k] for k in data.files}
-    if draw.random() < 0.5:
-        about = damage_json(draw, json.loads(parts["about"].tobytes()))
-        parts["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    else:
-        name = draw.choice([k for k in parts if k != "about"])
-        kind, values = draw.randrange(7), parts[name]
-        if kind == 0:
-            del parts[name]
-        elif kind == 1:
-            parts[name] = values[: draw.randrange(len(values) + 1)]
-        elif kind == 2:
-            parts[name] = values.astype(draw.choice((np.float64, np.int8, np.uint64, "U8", bool, np.complex128)))
-        elif kind == 3:
-            parts[name] = draw.choice((np.zeros((3, 3), np.int64), np.int64(5), np.zeros(0, np.int64), values[:, None]))
-        else:
-            values = values.copy()
-            flat = values.reshape(-1)
-            for _ in range(draw.choice((1, 5, len(flat)))):
-                if len(flat):
-                    flat[draw.randrange(len(flat))] = draw.choice((0, -1, 1, 2**62, -(2**62), 2**63 - 1, -(2**63)))
-            parts[name] = values
-    np.savez_compressed(path, **parts)  # type: ignore[arg-type]
 
 
 # ---- targets -------------------------------------------------------------------------------------
@@ -490,16 +343,17 @@ TARGETS = (
     Target("parcel", make_parcel, parcel_file, read_parcel),
     Target("archive", make_archive, archive_file, read_archive),
     Target("policy", make_policy, policy_file, read_policy),
+    *fuzz_inputs.TARGETS,
 )
 ACCEPTED = (PerigeeError, _core.ScenarioError, _core.RunError)
 
 
-def main(count: int, seed: int, only: str | None) -> int:
+def main(most: int | str, seed: int, only: str | None) -> int:
     """Feeds all targets. Returns the exit code."""
     memory = Path("/dev/shm")
     warnings.simplefilter("ignore")
     bad = 0
-    print(f"{'target':<12}{'inputs':>10}{'accepted':>10}{'found':>8}{'slowest':>10}{'inputs/s':>10}")
+    print(f"{'target':<14}{'inputs':>10}{'accepted':>10}{'found':>8}{'slowest':>10}{'inputs/s':>10}")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as base:
         for target in [t for t in TARGETS if only in (None, t.name)]:
             whole, here = Path(base) / f"{target.name}-whole", Path(base) / target.name
@@ -507,21 +361,38 @@ def main(count: int, seed: int, only: str | None) -> int:
             target.make(whole)
             if (whole / "out/sweep.json").exists():
                 shutil.copytree(whole / "out", whole / "copy")
-            bad += _feed(target, whole, here, count, seed)
+            bad += _feed(target, whole, here, most, seed)
     return int(bad > 0)
 
 
-def _feed(target: Target, whole: Path, here: Path, count: int, seed: int) -> int:
+def _numbers(most: int | str) -> Iterator[int]:
+    """Numbers of inputs, up to a count or as long as CPU time remains ("60s")."""
+    begin = time.process_time()
+    for n in itertools.count():
+        if n >= most if isinstance(most, int) else time.process_time() - begin > float(most.rstrip("s")):
+            return
+        yield n
+
+
+def _hangs(*_: object) -> None:
+    raise TimeoutError
+
+
+def _feed(target: Target, whole: Path, here: Path, most: int | str, seed: int) -> int:
     draw, accepted, slowest = random.Random(seed), 0, 0.0
     reasons: dict[str, int] = {}
     said: dict[str, str] = {}
     began = time.perf_counter()
-    for n in range(count):
+    count = 0
+    for n in _numbers(most):
+        count += 1
         shutil.rmtree(here, ignore_errors=True)
         shutil.copytree(whole, here)
         target.damage(draw, here)
-        since = time.perf_counter()
+        since = time.process_time()
         why = ""
+        if signal.getsignal(signal.SIGALRM) is _hangs:
+            signal.alarm(HANG_S)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                 target.read(here)
@@ -530,13 +401,16 @@ def _feed(target: Target, whole: Path, here: Path, count: int, seed: int) -> int
             pass
         except OSError as error:
             why = "" if error.filename else f"OSError: {str(error)[:20]}"
-        except Exception as error:
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
             import traceback
 
             last = traceback.extract_tb(error.__traceback__)[-1]
             why = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
             said.setdefault(why, str(error)[:200])
-        took = time.perf_counter() - since
+        signal.alarm(0)
+        took = time.process_time() - since
         slowest = max(slowest, took)
         if took > SLOW_S:
             why = why or f"took {took:.0f} s"
@@ -550,10 +424,15 @@ def _feed(target: Target, whole: Path, here: Path, count: int, seed: int) -> int
                 print(f"{target.name}: {why}: {said.get(why, '')}: {kept_at}", flush=True)
     rate = count / max(1e-9, time.perf_counter() - began)
     found = sum(reasons.values())
-    print(f"{target.name:<12}{count:>10}{accepted:>10}{found:>8}{slowest:>9.2f}s{rate:>10.0f}", flush=True)
+    print(f"{target.name:<14}{count:>10}{accepted:>10}{found:>8}{slowest:>9.2f}s{rate:>10.0f}", flush=True)
     return found
 
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    raise SystemExit(main(int((words or ["1000"])[0]), int((words[1:] or ["1"])[0]), (words[2:] or [None])[0]))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+    signal.signal(signal.SIGALRM, _hangs)
+    most = (words or ["1000"])[0]
+    raise SystemExit(
+        main(most if most.endswith("s") else int(most), int((words[1:] or ["1"])[0]), (words[2:] or [None])[0])
+    )
