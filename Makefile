@@ -13,7 +13,7 @@ DEMO := runs/demo
 AGENT := python/perigee_lab/hosts/perigee-hosts
 AGENT_SOURCES := $(wildcard $(addprefix python/perigee_lab/hosts/agent/,*.c *.h namespaces/*.c namespaces/*.h))
 
-.PHONY: help setup agent demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
+.PHONY: help setup agent demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz coverage kills faults conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -126,6 +126,13 @@ fuzz: setup  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000
 	$(BIN)/python tests/fuzz_logs.py 1000000
 	$(BIN)/python tests/fuzz_readers.py 100000
+
+coverage: setup  ## Inputs guided by coverage for each parser and codec, two minutes of CPU time each (needs a C++ compiler)
+	$(BIN)/python tests/fuzz_coverage.py 120
+
+faults: setup  ## A hundred kills of commands at random times, and sixty full disks
+	$(BIN)/python examples/faults.py kills 100
+	$(BIN)/python examples/faults.py full 60
 
 kills: setup  ## Kills each part of runs with real hosts, 50 times by each clock, and counts what is left
 	$(BIN)/python examples/kills.py
