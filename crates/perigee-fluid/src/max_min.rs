@@ -231,7 +231,7 @@ mod tests {
     fn unusable_numbers_are_reported() {
         let mut p = Problem::new(vec![1.0]);
         p.add(1.0, f64::INFINITY, []);
-        assert!(p.check().unwrap_err().0.contains("no limit and uses no resource"));
+        assert!(p.check().unwrap_err().0.contains("neither a limit nor a resource"));
         let mut p = Problem::new(vec![1.0]);
         p.add(1.0, 1.0, [1]);
         assert!(p.check().unwrap_err().0.contains("indices must be below 1"));

@@ -62,7 +62,7 @@ fn unknown_backends_are_named_with_those_there_are() {
     registry.add(line_rate::ENTRY).unwrap();
     let why = registry.choose("line_raet", Options::default()).err().expect("there is none").to_string();
     let names = SHIPPED.map(|e| e.name).join(", ");
-    assert!(why.ends_with(&format!("there are {names}, line_rate")), "{why}");
+    assert!(why.ends_with(&format!("use one of {names}, line_rate")), "{why}");
 }
 
 /// The section on backends in CONTRIBUTING walks through the file above and the list of the
