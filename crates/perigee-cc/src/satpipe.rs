@@ -13,7 +13,7 @@
 //! PROBE_RTT lasts    300 ms and a round, instead of 200 ms and a round
 //! ```
 //!
-//! Everything else is [`bbr`](crate::bbr), step by step; only ACKs with a rate sample count. The
+//! Everything else is [`bbr`], step by step; only ACKs with a rate sample count. The
 //! clock is the simulation's: schedules and `phase` determine whether moves and probes coincide.
 //!
 //! A consequence of the published code: the end of PROBE_RTT counts as a new measurement, so that a
