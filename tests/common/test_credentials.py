@@ -92,7 +92,7 @@ def test_a_key_that_others_may_read_gets_a_warning(
         file.chmod(mode)
         assert read_key(file) == key
         assert capsys.readouterr().err == (
-            f"perigee: {file}: other users of this machine may read or change this key: chmod 600 {file}\n"
+            f"perigee: {file}: other users of this machine can read or change this key; run chmod 600 {file}\n"
         )
     done = cli("measure", "run", "127.0.0.1:9", "--key-file", file)
     assert "chmod 600" in done.stderr

@@ -42,6 +42,13 @@ def test_a_sweep_has_a_record_and_a_row_for_each_combination(cli: Cli, tmp_path:
     assert len(pd.read_csv(tmp_path / "out/sweep.csv")) == 6
     assert before.items() <= after.items()
     assert "served_gbps" in again.stdout
+    for words in (("results", "out"), ("demand", "map", "out")):
+        done = cli(*words)
+        assert done.returncode == 2
+        assert "is a sweep of demands" in done.stderr
+    other = cli("demand", "sweep", "s.toml", "--set", "demand.step=30 s,60 s", "--out", "out")
+    assert other.returncode == 2
+    assert "has a sweep of demand.active, demand.gateway" in other.stderr
 
 
 def test_the_scenario_and_zip_define_a_sweep_as_well(cli: Cli, tmp_path: Path) -> None:
@@ -57,6 +64,7 @@ def test_the_scenario_and_zip_define_a_sweep_as_well(cli: Cli, tmp_path: Path) -
     [
         ((), "nothing is swept"),
         (("--set", "demand.gateway=nearest,nearest"), "nearest is given twice"),
+        (("--set", "demand.gateway=nearest,balanced", "--set", "demand.gateway=nearest"), "is given twice"),
         (("--set", "demand.gateway=nearest,all"), "demand.gateway"),
         (("--set", "demand.step=60 s,7 s"), "must be a multiple of step"),
     ],
@@ -103,6 +111,13 @@ def test_a_comparison_pairs_intervals_and_cells(cli: Cli, tmp_path: Path) -> Non
     assert general.returncode == 0, general.stderr
     assert "most to lose" in general.stdout
     assert cli("compare", "s", "fail", "--pair", "cubic,bbr").returncode == 2
+    # Shares are those of the report.
+    report = json.loads(cli("demand", "report", "s", "--json").stdout)["lines"][0]
+    assert f"({of['served_pct']['a']:.1f}%)" in report
+    for command in ("verify", "report"):
+        done = cli(command, "s")
+        assert done.returncode == 2
+        assert "is of a demand" in done.stderr
 
 
 def test_records_of_other_times_do_not_pair(cli: Cli, tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_attached_devices_hear_where_other_hosts_are() -> None:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
 @pytest.mark.parametrize("platform", ["guest", "namespaces"])
 def test_the_sources_compile_without_a_warning(platform: str) -> None:
-    folder = own.ROOM / "agent"
+    folder = own.FOLDER / "agent"
     sources = [*folder.glob("*.c"), *(folder / platform).glob("*.c")]
     words = ["cc", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-o", "/dev/null", *sources]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -19,7 +19,7 @@ from real_hosts import SCENARIO, real
 MISSING = real_time.why_not()
 
 
-AGENT = own.ROOM / "agent"
+AGENT = own.FOLDER / "agent"
 
 
 def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:

@@ -76,7 +76,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "kernel/config").write_text("CONFIG_NET=y\n# CONFIG_BLOCK is not set\n")
     (folder / "kernel/patches/0001-say.patch").write_text(PATCH)
     (folder / "agent/agent.c").write_text("int main(void) { return 0; }\n")
-    monkeypatch.setattr(own, "ROOM", folder)
+    monkeypatch.setattr(own, "FOLDER", folder)
     monkeypatch.setattr(pinned, "ROOM", 1)
     monkeypatch.setattr(pinned, "LESS_ROOM", 1)
     return folder

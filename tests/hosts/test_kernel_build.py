@@ -218,7 +218,7 @@ from pathlib import Path
 from perigee_lab import entry
 from perigee_lab.hosts import own, pinned
 pinned.ROOM = pinned.LESS_ROOM = 1
-own.ROOM = Path({room!r})
+own.FOLDER = Path({room!r})
 entry.main()
 """
 

@@ -139,7 +139,7 @@ def test_a_path_without_udp_is_named_soon_and_its_downloads_are_reported(
     book = journal.Journal(tmp_path / "out", text)
     Runner(parsed, book, KEY, f"127.0.0.1:{server.port}", told.append, threading.Event()).run()
     server.stop()
-    [line, _] = [t for t in told if "does the path let UDP" in t]
+    [line, _] = [t for t in told if "the path allows UDP" in t]
     # Of 50 probes in the second, some ten were sent when it was said.
     assert int(line.split("none of ")[1].split()[0]) < 45
     measured.write_records(tmp_path / "out")

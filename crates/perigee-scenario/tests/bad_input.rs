@@ -384,6 +384,9 @@ fn keys_that_wait_for_another_one_are_refused_without_it() {
     let stations = sky.replace("place", "kind = \"station\"\nplace");
     no_effect(&stations, "handover.every=2 s");
     no_effect(&sky, "handover.every=15 min");
+    for preset in ["hypatia-compat-starlink", "orbtcp-compat"] {
+        no_effect(&sky.replace("starlink-shell1", preset), "handover.outage=1 s");
+    }
     let e = read(&sky, &["node={\"any gateway\"={place=\"Paris\"}}"]).map(|_| ()).unwrap_err();
     assert!(e.contains("any gateway") && e.contains("reserved"), "{e}");
     let e = read(&sky, &["handover.every=15.05 s"]).map(|_| ()).unwrap_err();

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perigee_lab.cli import given
-from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption
+from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, count
 from perigee_lab.cli.output import save
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
@@ -299,8 +299,8 @@ def _print_paired(found: Paired, a: Record, b: Record) -> None:
     console.print(table)
     print(f"A: {quoting.cell(str(a.folder))}; B: {quoting.cell(str(b.folder))}")
     print(
-        f"{found.intervals} intervals, {found.direction}: means, 5th to 95th percentile of the differences over the "
-        "intervals, and"
+        f"{count(found.intervals, 'interval')}, {found.direction}: means, 5th to 95th percentile of the differences "
+        "over the intervals, and"
     )
     print(
         "share of the intervals in which B has more or less. A demand has no random events: there is nothing to test."

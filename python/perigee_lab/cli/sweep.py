@@ -182,6 +182,9 @@ def split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
         if key.strip() in {a.key for a in axes}:
             stop(f"--set {key.strip()} is given twice: put all its values into one")
         axes.append(Axis(key.strip(), tuple(parts)))
+    for text in single:
+        if (key := text.partition("=")[0].strip()) in {a.key for a in axes}:
+            stop(f"--set {key} is given twice, once with one value: put all its values into one")
     return single, axes
 
 

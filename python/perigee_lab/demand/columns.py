@@ -66,7 +66,12 @@ TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {
             _TIME,
             Column("cell", "int32", "", "cell, counted from 0"),
             Column("satellites", "float32", "", "satellites that serve the cell"),
-            Column("rtt_ms", "float32", "ms", "propagation to the gateway and back, mean over terminals; NaN = none"),
+            Column(
+                "rtt_ms",
+                "float32",
+                "ms",
+                "propagation to the gateway (or its exchange) and back, mean over terminals; NaN = none",
+            ),
             Column("isls", "float32", "", "ISLs on the path, mean over terminals; NaN = no path"),
             Column("gateway", "int32", "", "vertex of the gateway with the most of its terminals; -1 = none"),
             Column("reached", "float32", "", "fraction of its active terminals that reach a gateway"),

@@ -29,7 +29,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "no_capacity_pct": ("no capacity", "% of offered"),
     "below_pct": ("below threshold", "% of active"),
     "rate_mbps": ("rate of a terminal", "Mbit/s"),
-    "rtt_ms": ("RTT to the gateway", "ms"),
+    "rtt_ms": ("RTT by propagation", "ms"),
     "full_isls": ("ISLs at 95 %", "links"),
     "full_feeders": ("antennas at 95 %", "antennas"),
     "full_gateways": ("gateways at 95 %", "gateways"),
@@ -50,7 +50,7 @@ class Difference:
     a: float
     b: float
     difference: float
-    """Mean of the differences."""
+    """`b` less `a`."""
     p5: float
     """5th percentile of the differences over the intervals."""
     p95: float
@@ -99,8 +99,9 @@ def compare(a: Record, b: Record, direction: int = 0) -> Paired:
     if a.start["start"] != b.start["start"] or not left.index.equals(right.index):
         shown = [f"{r.folder}: {_span(r, t)}" for r, t in ((a, left), (b, right))]
         raise RecordError(f"the records are of other times or intervals: {shown[0]}; {shown[1]}: only equal ones pair")
+    over = [means(record, direction) for record in (a, b)]
     rows = [
-        _difference(name, left[name].to_numpy(), right[name].to_numpy())
+        _difference(name, left[name].to_numpy(), right[name].to_numpy(), (over[0][name], over[1][name]))
         for name in METRICS
         if not (left[name].isna().all() and right[name].isna().all())
     ]
@@ -109,16 +110,37 @@ def compare(a: Record, b: Record, direction: int = 0) -> Paired:
 
 def intervals(record: Record, direction: int = 0) -> pd.DataFrame:
     """The metrics of each interval of a record, by its start in seconds (`t_s`)."""
+    steps = _steps(record, direction)
+    found = pd.DataFrame(_of_totals(steps))
+    found["rtt_ms"] = _mean_rtt_ms(record).reindex(found.index)
+    return found[list(METRICS)]
+
+
+def means(record: Record, direction: int = 0) -> dict[str, float]:
+    """Each metric over all intervals of a record: shares and rates are ratios of sums."""
+    found = {**_of_totals(_steps(record, direction).mean()), "rtt_ms": _mean_rtt_ms(record).mean()}
+    return {name: float(found[name]) for name in METRICS}
+
+
+def _steps(record: Record, direction: int) -> pd.DataFrame:
+    """Rows of `steps` by the start of their interval."""
     steps = record.table("steps")
-    steps = steps[steps["direction"] == direction].set_index("t_s")
-    paths = record.table("paths")
-    if record.window_s is not None:
-        from_s, to_s = record.window_s
-        steps = steps[(steps.index >= from_s) & (steps.index < to_s)]
-        paths = paths[(paths["t_s"] >= from_s) & (paths["t_s"] < to_s)]
+    return _within(record, steps[steps["direction"] == direction]).set_index("t_s")
+
+
+def _within(record: Record, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows within the part of the time that the record is limited to."""
+    if record.window_s is None:
+        return rows
+    from_s, to_s = record.window_s
+    return rows[(rows["t_s"] >= from_s) & (rows["t_s"] < to_s)]
+
+
+def _of_totals(steps: Any) -> dict[str, Any]:
+    """The metrics of rows of `steps`, or of their means."""
     offered = steps["elastic_offered_bps"] + steps["inelastic_offered_bps"]
     served = steps["elastic_bps"] + steps["inelastic_bps"]
-    found = pd.DataFrame({
+    return {
         "offered_gbps": offered / 1e9,
         "served_gbps": served / 1e9,
         "served_pct": 100 * served / offered,
@@ -126,21 +148,13 @@ def intervals(record: Record, direction: int = 0) -> pd.DataFrame:
         "no_capacity_pct": 100 * steps["no_capacity_bps"] / offered,
         "below_pct": 100 * steps["below"] / steps["active"],
         "rate_mbps": served / steps["active"] / 1e6,
-    })  # fmt: skip
-    found["rtt_ms"] = _mean_rtt_ms(record, paths).reindex(found.index)
-    for name in METRICS:
-        if name.startswith("full_"):
-            found[name] = steps[name]
-    return found
+        **{name: steps[name] for name in METRICS if name.startswith("full_")},
+    }
 
 
-def means(record: Record, direction: int = 0) -> dict[str, float]:
-    """Mean of each metric over the intervals of a record."""
-    return {name: float(value) for name, value in intervals(record, direction).mean().items()}
-
-
-def _mean_rtt_ms(record: Record, paths: pd.DataFrame) -> pd.Series:
+def _mean_rtt_ms(record: Record) -> pd.Series:
     """Mean over the terminals that reach a gateway, by start of the interval."""
+    paths = _within(record, record.table("paths"))
     terminals = record.cells["terminals"].to_numpy()[paths["cell"].to_numpy()]
     known = np.isfinite(paths["rtt_ms"].to_numpy())
     weight = np.where(known, terminals * paths["reached"].to_numpy(), 0.0)
@@ -149,7 +163,10 @@ def _mean_rtt_ms(record: Record, paths: pd.DataFrame) -> pd.Series:
     return sums["total"] / sums["weight"].where(sums["weight"] > 0)
 
 
-def _difference(name: str, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> Difference:
+def _difference(
+    name: str, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], over: tuple[float, float]
+) -> Difference:
+    """`a` and `b` by interval; `over` all of them."""
     both = np.isfinite(a) & np.isfinite(b)
     of = b[both] - a[both]
     if not len(of):
@@ -158,8 +175,8 @@ def _difference(name: str, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64
     of[np.abs(of) <= 1e-9 * np.maximum(np.abs(a[both]), np.abs(b[both]))] = 0.0
     p5, p95 = np.percentile(of, [5, 95])
     more, less = (100 * float(np.mean(x)) for x in (of > 0, of < 0))
-    numbers = (float(a[both].mean()), float(b[both].mean()), float(of.mean()), float(p5), float(p95), more, less)
-    return Difference(name, METRICS[name][1], *numbers)
+    between = 0.0 if not of.any() else over[1] - over[0]
+    return Difference(name, METRICS[name][1], *over, between, float(p5), float(p95), more, less)
 
 
 def _cells(a: Record, b: Record, direction: int) -> pd.DataFrame | None:

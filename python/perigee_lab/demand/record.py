@@ -228,6 +228,11 @@ class Record:
         try:
             start = json.loads(read_text(folder / START))
         except (OSError, ValueError) as error:
+            cells = sorted(path.parent for path in folder.glob(f"cells/*/{START}"))
+            if cells and not (folder / START).exists():
+                raise DemandError(
+                    f"{folder} is a sweep of demands: name one of its records, such as {cells[0]}"
+                ) from None
             raise DemandError(f"{folder} is not a record of perigee demand: {START}: {error}") from None
         if not isinstance(start, dict) or start.get("what") != "demand":
             raise DemandError(f"{folder} is not a record of perigee demand: {START} is of something else")

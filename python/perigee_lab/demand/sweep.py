@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import RecordError, inner, make_ready, write_text
+from perigee_lab.common.reading import read_text
 from perigee_lab.demand import paired, record
 from perigee_lab.results import cells
 from perigee_lab.results.cells import CELLS, TABLE, Axis, Cell, Index
@@ -76,10 +78,9 @@ def execute(
         RecordError: the folder has another sweep or other files.
     """
     make_ready(out)
-    if not force and (out / cells.INDEX).exists() and cells.read_index(out).axes != planned.index.axes:
-        known = {a.key for a in cells.read_index(out).axes}
-        if known != {a.key for a in planned.index.axes}:
-            raise RecordError(f"{out} has a sweep of {', '.join(sorted(known))}: choose another folder, or say --force")
+    if (out / cells.INDEX).exists() and not force and _keys(out) != {a.key for a in planned.index.axes}:
+        known = ", ".join(sorted(_keys(out)))
+        raise RecordError(f"{out} has a sweep of {known or 'something else'}: choose another folder, or say --force")
     (out / TABLE).unlink(missing_ok=True)
     cells.write_index(out, planned.index)
     rows: list[dict[str, Any]] = []
@@ -93,6 +94,15 @@ def execute(
     frame = pd.DataFrame(rows)
     write_text(out / TABLE, frame.to_csv(index=False, float_format="%.7g"))
     return frame
+
+
+def _keys(out: Path) -> set[str]:
+    """The keys of the sweep in a folder; none if its index is damaged."""
+    try:
+        axes = json.loads(read_text(out / cells.INDEX))["axes"]
+        return {str(axis["key"]) for axis in axes}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
 
 
 def _row(index: Index, cell: Cell, found: record.Record) -> dict[str, Any]:

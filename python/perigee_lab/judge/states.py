@@ -29,6 +29,7 @@ VARIABLES = frozenset(
         "delta",
         "extra_acked_segments",
         "fallbacks",
+        "feedback_bytes_per_s",
         "filtered",
         "flows",
         "increase_bytes",
@@ -53,6 +54,7 @@ VARIABLES = frozenset(
         "queue_delay_s",
         "queue_s",
         "rate_bps",
+        "rate_bytes_per_s",
         "ref_cwnd_bytes",
         "report_until_s",
         "retreat_share",
@@ -70,13 +72,13 @@ VARIABLES = frozenset(
         "start_left_in_flight_bytes",
         "start_left_s",
         "trigger",
-        "window_bytes",
-        "windows",
         "u",
         "useful",
         "velocity",
         "virtual_rtt_s",
         "w_max_segments",
+        "window_bytes",
+        "windows",
     ]
 )
 """Variables of the built-in schemes and starts: columns `cc_…` of the table flows."""

@@ -213,6 +213,11 @@ def write_index(folder: Path, index: Index) -> None:
 def read_index(folder: Path) -> Index:
     """Reads the index of a sweep. Raises RecordError."""
     path = folder / INDEX
+    if next(folder.glob(f"{CELLS}/*/start.json"), None) is not None:
+        table = f"its table is {folder / TABLE}"
+        raise RecordError(
+            f"{folder} is a sweep of demands: {table}; compare two of its cells by perigee demand compare"
+        )
     try:
         found = json.loads(read_text(path))
     except OSError as error:

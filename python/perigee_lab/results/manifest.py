@@ -204,6 +204,9 @@ def parsed(found: Any, path: Path, remedy: str = REMEDY) -> Manifest:
     """Validates a manifest's JSON; `path` and `remedy` are for messages. Raises ManifestError."""
     if not isinstance(found, dict):
         raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {remedy}")
+    if found.get("what") == "demand":
+        commands = "perigee demand report, map, compare or background"
+        raise ManifestError(f"{path} is of a demand, not of runs with packets: use {commands}")
     made = found.get("record_format")
     if isinstance(made, int) and made > max(FORMATS):
         raise ManifestError(f"{path}: record_format {made} is of a later version of Perigee; this one reads {FORMATS}")

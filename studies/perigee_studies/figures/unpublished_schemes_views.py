@@ -216,7 +216,7 @@ def finding(t: Tables) -> str:
         f"{jain('orbcc')}. Copa alone gets {steady('end to end')} of 144 Mbit/s, because the measured jitter of the "
         f"path looks like a queue to it ({steady('constant RTT')} with a constant RTT); the same jitter ends Cubic's "
         f"start early, so that 30 MB take {start('own')} s ({start('search')} with SEARCH, {start('careful')} with a "
-        "remembered path). Through proxies all of this is gone: every scheme has a Jain's index of at least "
+        "remembered path). Through proxies every scheme that was run there has a Jain's index of at least "
         f"{proxied['jain'].min():.3f} and at least {proxied['goodput_mbps'].min():.1f} Mbit/s."
     )
 

@@ -144,6 +144,14 @@ impl Constellation {
         matches!(self.satellites(), Satellites::Preset(LEOEM))
     }
 
+    /// The preset, if it makes every node a station, as in the simulator that it follows.
+    pub fn preset_of_stations(&self) -> Option<&str> {
+        match self.satellites() {
+            Satellites::Preset(name) if name != LEOEM && name.contains("-compat") => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether changes of a path log cause the outages of LeoEM's emulator.
     pub fn is_broken(&self) -> bool {
         self.breaks.as_deref() == Some("emulator")
