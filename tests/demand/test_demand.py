@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import shutil
 import signal
 import subprocess
 from functools import partial
@@ -53,6 +55,8 @@ GATEWAYS = "name,lat,lon,dishes\nRaisting,47.9,11.1,8\nFucino,42.0,13.6,8\n"
 def scenario(folder: Path, minutes: int = 30, more: str = "", name: str = "s.toml") -> Path:
     (folder / "cells.csv").write_text(CELLS)
     (folder / "gateways.csv").write_text(GATEWAYS)
+    (folder / "twice.csv").write_text("name,lat,lon\na,1,2\na,3,4\n")
+    (folder / "nameless.csv").write_text("name,lat,lon\n,1,2\n")
     (folder / name).write_text(SCENARIO.replace("MINUTES", str(minutes)) + more)
     return folder / name
 
@@ -222,6 +226,8 @@ def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path
         ("active = 0.1", 'exchanges = "gateways.csv"\nfibre = 0.5', "fibre"),
         ("active = 0.1", "fibre = 2", "exchanges"),
         ("active = 0.1", 'exchanges = "cells-without.csv"', "cells-without.csv"),
+        ("active = 0.1", 'exchanges = "twice.csv"', 'line 3: "a" is listed twice'),
+        ("active = 0.1", 'exchanges = "nameless.csv"', "line 2: no name"),
         ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucina"', 'did you mean "Fucino"'),
         ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucino"\nat = "2 h"', "must be before the end"),
         ('starlink-shell1"', 'starlink-shell1"\n[source.chain]', "source"),
@@ -285,3 +291,118 @@ def test_every_column_is_on_the_page_of_reference() -> None:
         assert f"## {name}" in page
         for column in of:
             assert f"| `{column.name}` |" in page, column.name
+
+
+NAMES = ("name", "title", "start", "scenario", "chunks", "chunk_intervals", "cells", "gateways", "plans", "totals")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete record of ten minutes."""
+    from perigee_lab.demand import record as records
+    from perigee_lab.runs.scenario import open_file
+
+    folder = tmp_path_factory.mktemp("whole")
+    records.compute(open_file(scenario(folder, minutes=10), []), folder / "out")
+    return folder / "out"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", ["=cmd()", "a\nb", "\x1b]0;x\x07", None, [], -1, 10**12, {"a": "b"}, "LACKS"])
+def test_records_of_others_are_used_or_named_with_the_key(
+    name: str, value: object, whole: Path, tmp_path: Path
+) -> None:
+    """Whatever a record of a demand has in place of a value, a command ends in a result or a line."""
+    from perigee_lab.cli import demand as commands
+    from perigee_lab.common.files import RecordError
+
+    out = tmp_path / "out"
+    shutil.copytree(whole, out)
+    for file in ("start.json", "manifest.json"):
+        found = json.loads((out / file).read_text())
+        if name in found:
+            found[name] = value
+            if value == "LACKS":
+                del found[name]
+            (out / file).write_text(json.dumps(found))
+    lines = []
+    for command in (
+        lambda: commands.report_(out, file=tmp_path / "r.html"),
+        lambda: commands.compare_(whole, out),
+        lambda: commands.background(out, file=tmp_path / "b.csv", length="60s"),
+        lambda: commands.map_(out, file=tmp_path / "m.png"),
+    ):
+        try:
+            command()
+        except RecordError as error:
+            lines.append(str(error))
+    assert all(line.isprintable() for line in lines)
+    visible = ("name", "title", "start", "scenario")
+    assert lines or (name in visible and isinstance(value, str))
+
+
+@pytest.mark.parametrize(
+    ("table", "damage"),
+    [("vertices", "name"), *itertools.product(["vertices", "cells", "steps", "paths"], ["column", "rows", "large"])],
+)
+def test_tables_of_others_have_the_declared_columns_and_rows(
+    table: str, damage: str, whole: Path, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from perigee_lab.demand.checked import DemandError
+    from perigee_lab.demand.checked import table as read
+
+    path = tmp_path / f"{table}.parquet"
+    source = whole / "vertices.parquet" if table == "vertices" else whole / table / "part-00000.parquet"
+    good = pq.read_table(source)
+    rows = good.num_rows
+    if damage == "column":
+        good = good.drop_columns([good.column_names[-1]])
+    elif damage == "rows":
+        good = good.slice(1)
+    elif damage == "large":
+        good = pa.concat_tables([good.slice(0, 1)] * 12_000_000).combine_chunks()
+        rows = good.num_rows
+    else:
+        good = good.set_column(2, "name", pa.array(["a\x1bb"] * rows))
+    pq.write_table(good, path, compression="zstd")
+    with pytest.raises(DemandError, match=path.name):
+        read(path, table, "again", rows)
+
+
+def test_the_name_in_a_record_chooses_no_folder(cli: Cli, whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    start = json.loads((whole / "start.json").read_text())
+    start["name"] = f"{tmp_path}/elsewhere/pwned"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out/start.json").write_text(json.dumps(start))
+    done = cli("demand", "map", "out")
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert len(list(tmp_path.glob("*pwned-rate.png"))) == 1
+
+
+def test_a_table_of_another_record_is_computed_again_and_not_believed(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=10)
+    for name, more in (("a", "demand.active=0.1"), ("b", "demand.active=0.2")):
+        assert cli("demand", "run", "s.toml", "--set", more, "--out", name).returncode == 0
+    expected = digests(tmp_path / "a")
+    shutil.copy(tmp_path / "b/steps/part-00000.parquet", tmp_path / "a/steps/part-00000.parquet")
+    done = cli("demand", "compare", "a", "b")
+    assert done.returncode == 2
+    assert "is not the table that was computed" in done.stderr
+    assert cli("demand", "run", "s.toml", "--set", "demand.active=0.1", "--out", "a").returncode == 0
+    assert digests(tmp_path / "a") == expected
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "{", "", "[" * 100_000, "\xff"])
+def test_a_damaged_start_is_named_on_resumption(content: str, cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=10)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/start.json").write_bytes(content.encode("latin-1"))
+    done = cli("demand", "run", "s.toml", "--out", "out")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "start.json" in done.stderr

@@ -14,8 +14,10 @@ import typer
 from perigee_lab.cli import given
 from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, count
 from perigee_lab.cli.output import save
+from perigee_lab.common import names
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.results.checked import consistent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,7 +110,7 @@ def map_(
     if (what == "lost") != (beside is not None):
         stop("--map lost requires --beside OUT2, and no other map accepts it")
     record = _open(out)
-    target = file or Path(f"{record.start['name']}-{what}.png")
+    target = file or Path(f"{names.as_folder(record.start['name'])}-{what}.png")
     forms = (".png", ".svg", ".pdf", ".gif", ".geojson")
     if target.suffix not in forms:
         stop(f"--out {target}: the name must end in one of {', '.join(forms)}")
@@ -116,14 +118,15 @@ def map_(
     if t_s is not None and t_s >= record.start["duration_s"]:
         stop(f"--time {time}: the record ends at {record.start['duration_s']:g} s")
     direction = int(up)
-    if target.suffix == ".gif":
-        with writing(target):
-            maps.film(record, what, direction, target)
-    elif target.suffix == ".geojson":
-        with writing(target):
-            maps.write_geojson(record, what, direction, t_s, target, None if beside is None else _open(beside))
-    else:
-        save(maps.draw(record, what, direction, t_s, None if beside is None else _open(beside)), target)
+    with consistent(out):
+        if target.suffix == ".gif":
+            with writing(target):
+                maps.film(record, what, direction, target)
+        elif target.suffix == ".geojson":
+            with writing(target):
+                maps.write_geojson(record, what, direction, t_s, target, None if beside is None else _open(beside))
+        else:
+            save(maps.draw(record, what, direction, t_s, None if beside is None else _open(beside)), target)
     print(f"map: {target}")
 
 
@@ -145,12 +148,14 @@ def report_(
     record = _open(out, window)
     other = None if beside is None else _open(beside, window)
     page = file or out / ("report.html" if other is None else f"beside-{other.folder.name}.html")
-    with writing(page):
+    with writing(page), consistent(out):
         report.write(record, page, other)
+        data = json.dumps(report.as_json(record, other)) if as_json else ""
+        lines = report.lines(record, other)
     if as_json:
-        print(json.dumps(report.as_json(record, other)))
+        print(data)
         return
-    for line in report.lines(record, other):
+    for line in lines:
         print(line)
     print(f"report: {page}")
 
@@ -174,7 +179,8 @@ def background(
     from perigee_lab.demand import background as loads_
 
     record = _open(out)
-    found = loads_.loads(record, None if time is None else seconds(time), seconds(length))
+    with consistent(out):
+        found = loads_.loads(record, None if time is None else seconds(time), seconds(length))
     with writing(file):
         found.write(file)
     print(found.section(file.name), end="")
@@ -266,7 +272,8 @@ def compare_records(a: Record, b: Record, direction: int = 0, *, as_csv: bool = 
     """Prints the paired differences of two records."""
     from perigee_lab.demand import paired
 
-    found = paired.compare(a, b, direction)
+    with consistent(a.folder):
+        found = paired.compare(a, b, direction)
     if as_csv:
         print("metric,unit,a,b,difference,p5,p95,more_pct,less_pct")
         for row in found.rows:

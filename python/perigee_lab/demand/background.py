@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee_lab.common.files import write_text
+from perigee_lab.demand.checked import DemandError
 from perigee_lab.demand.columns import KINDS
-from perigee_lab.demand.record import DemandError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee_lab.common.files import RecordError, claimed, fresh, inner, sha256_of, write_text, written
-from perigee_lab.common.reading import read_text, regular
-from perigee_lab.demand.columns import PARTS, schema
+from perigee_lab.common.files import claimed, fresh, inner, sha256_of, write_text, written
+from perigee_lab.demand import checked
+from perigee_lab.demand.checked import DemandError
+from perigee_lab.demand.columns import DIRECTIONS, PARTS, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,10 +35,7 @@ START = "start.json"
 """Written first: what the record is of."""
 FACTS = "chunks"
 FORMAT = 1
-
-
-class DemandError(RecordError):
-    """A record of a demand cannot be written or read; the message has the remedy."""
+AGAIN = "compute it again, with --force"
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,10 @@ def compute(
     with claimed(out):
         _make_room(out, key, force=force)
         _write_start(out, scenario, about, key)
-        chunks = [n for n in range(about["chunks"]) if not _facts(out, n).exists()]
+        chunks = [n for n in range(about["chunks"]) if not _complete(out, n, key)]
         tick = begin(Progress(about["chunks"], about["chunks"] - len(chunks)))
         for number in chunks:
-            _write_chunk(out, demand, about, number, threads)
+            _write_chunk(out, demand, (about, key), number, threads)
             tick()
         record = Record(out)
         _finish(record)
@@ -106,7 +105,7 @@ def _make_room(out: Path, key: str, *, force: bool) -> None:
         if strange:
             raise DemandError(f"{out} is not empty ({strange[0]}): choose another folder, or say --force")
         return
-    if json.loads(read_text(start)).get("key") != key:
+    if Record(out).start["key"] != key:
         raise DemandError(f"{out} has the demand of another scenario: choose another folder, or say --force")
 
 
@@ -139,9 +138,22 @@ def _write_start(out: Path, scenario: Scenario, about: dict[str, Any], key: str)
     write_text(out / START, json.dumps({**head, "scenario": scenario.core.toml}, indent=1) + "\n")
 
 
-def _write_chunk(out: Path, demand: Any, about: dict[str, Any], number: int, threads: int | None) -> None:
+def _complete(out: Path, number: int, key: str) -> bool:
+    """Whether a chunk is there as it was computed: its tables have the hashes in its facts."""
+    try:
+        facts = checked.structure(_facts(out, number), checked.Facts, AGAIN)
+    except DemandError:
+        return False
+    parts = facts.get("parts") or {}
+    return facts.get("key") == key and all(
+        name in parts and checked.is_part(_part(out, name, number), parts[name]) for name in PARTS
+    )
+
+
+def _write_chunk(out: Path, demand: Any, what: tuple[dict[str, Any], str], number: int, threads: int | None) -> None:
     import pyarrow as pa
 
+    about, key = what
     tables, facts = demand.chunk(number, threads)
     tables["tracks"] = _tracks(demand, about, number)
     for name in PARTS:
@@ -151,7 +163,8 @@ def _write_chunk(out: Path, demand: Any, about: dict[str, Any], number: int, thr
         inner(out / name)
         _write(_part(out, name, number), pa.Table.from_arrays(arrays, schema=of))
     inner(out / FACTS)
-    write_text(_facts(out, number), facts + "\n")
+    parts = {name: sha256_of(_part(out, name, number)) for name in PARTS}
+    write_text(_facts(out, number), json.dumps({**json.loads(facts), "key": key, "parts": parts}) + "\n")
 
 
 def _tracks(demand: Any, about: dict[str, Any], number: int) -> dict[str, npt.NDArray[Any]]:
@@ -225,19 +238,18 @@ class Record:
     def __init__(self, folder: Path) -> None:
         """Opens a folder. Raises DemandError if it has none."""
         self.folder = folder
-        try:
-            start = json.loads(read_text(folder / START))
-        except (OSError, ValueError) as error:
-            cells = sorted(path.parent for path in folder.glob(f"cells/*/{START}"))
-            if cells and not (folder / START).exists():
-                raise DemandError(
-                    f"{folder} is a sweep of demands: name one of its records, such as {cells[0]}"
-                ) from None
-            raise DemandError(f"{folder} is not a record of perigee demand: {START}: {error}") from None
-        if not isinstance(start, dict) or start.get("what") != "demand":
+        path = folder / START
+        if not path.exists():
+            cells = sorted(p.parent for p in folder.glob(f"cells/*/{START}"))
+            if cells:
+                raise DemandError(f"{folder} is a sweep of demands: name one of its records, such as {cells[0]}")
+            raise DemandError(f"{folder} is not a record of perigee demand: it has no {START}")
+        start = checked.structure(path, checked.Start, AGAIN)
+        if start["what"] != "demand":
             raise DemandError(f"{folder} is not a record of perigee demand: {START} is of something else")
-        if start.get("format") != FORMAT:
-            raise DemandError(f"{folder}: format {start.get('format')!r}, this version reads {FORMAT}")
+        if start["format"] != FORMAT:
+            raise DemandError(f"{folder}: format {start['format']}, this version reads {FORMAT}")
+        checked.check_start(start, path, AGAIN)
         self.start: dict[str, Any] = start
         self.window_s: tuple[float, float] | None = None
 
@@ -258,15 +270,10 @@ class Record:
     @cached_property
     def by_cell(self) -> pd.DataFrame:
         """A row per cell, plan and direction, as in cells.csv."""
-        import pandas as pd
-
         from perigee_lab.demand import summary
 
         if self.window_s is None:
-            try:
-                return pd.read_csv(regular(self.folder / "cells.csv"))
-            except (OSError, ValueError) as error:
-                raise DemandError(f"{self.folder / 'cells.csv'} is damaged: {error}") from None
+            return checked.cells(self.folder / "cells.csv", AGAIN)
         return summary.cells_between(self, *self.window_s)[0]
 
     @cached_property
@@ -285,16 +292,25 @@ class Record:
         path = self.folder / MANIFEST
         if not path.exists():
             raise DemandError(f"{self.folder} is not complete: run perigee demand run again to resume it")
-        try:
-            found: dict[str, Any] = json.loads(read_text(path))
-        except ValueError as error:
-            raise DemandError(f"{path} is damaged ({error}): run it again with --force") from None
+        found = checked.structure(path, checked.Totals, AGAIN)
+        from perigee_lab.demand import summary
+
+        for name in DIRECTIONS:
+            if lacking := [k for k in summary.SUMS if k not in found["totals"].get(name, {})]:
+                raise DemandError(f"{path}: totals.{name}.{lacking[0]} is missing: {AGAIN}")
         return found
 
     @cached_property
     def vertices(self) -> pd.DataFrame:
         """Satellites, gateways and cells, by number."""
-        return self._read(self.folder / "vertices.parquet").set_index("id", drop=False)
+        path = self.folder / "vertices.parquet"
+        start = self.start
+        count = start["satellites"] + len(start["gateways"]) + start["cells"]
+        found = checked.table(path, "vertices", AGAIN, count)
+        kinds = ["satellite"] * start["satellites"] + ["gateway"] * len(start["gateways"]) + ["cell"] * start["cells"]
+        if found["id"].tolist() != list(range(count)) or found["kind"].tolist() != kinds:
+            raise DemandError(f"{path}: its rows are not those of {START}: {AGAIN}")
+        return found.set_index("id", drop=False)
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -314,16 +330,15 @@ class Record:
 
     def facts(self, number: int) -> dict[str, Any]:
         """Errors and failed steps of a chunk."""
-        path = _facts(self.folder, number)
-        try:
-            found: dict[str, Any] = json.loads(read_text(path))
-        except (OSError, ValueError) as error:
-            raise DemandError(f"{path} is damaged ({error}): remove it and run perigee demand run again") from None
-        return found
+        return checked.structure(_facts(self.folder, number), checked.Facts, AGAIN)
 
     def part(self, name: str, number: int) -> pd.DataFrame:
         """Rows of a table in a chunk. Raises DemandError if they are damaged."""
-        return self._read(_part(self.folder, name, number))
+        path = _part(self.folder, name, number)
+        digest = (self.facts(number).get("parts") or {}).get(name)
+        if digest is not None and not checked.is_part(path, digest):
+            raise DemandError(f"{path} is not the table that was computed: {AGAIN}")
+        return checked.table(path, name, AGAIN, self._rows(name, number))
 
     def parts(self, name: str) -> Iterator[pd.DataFrame]:
         """Rows of a table, chunk after chunk."""
@@ -335,11 +350,10 @@ class Record:
 
         return pd.concat(self.parts(name), ignore_index=True)
 
-    def _read(self, path: Path) -> pd.DataFrame:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            return pq.read_table(regular(path)).to_pandas()
-        except (OSError, pa.ArrowException) as error:
-            raise DemandError(f"{path} is damaged ({error}): run perigee demand run again with --force") from None
+    def _rows(self, name: str, number: int) -> int | None:
+        """Number of rows of a table in a chunk; None if it depends on loads."""
+        start = self.start
+        length_s = min(self.chunk_s, start["duration_s"] - number * self.chunk_s)
+        intervals = math.ceil(length_s / start["record_s"] - 1e-9)
+        of_cells = start["cells"] * len(start["plans"]) * 2
+        return {"cells": intervals * of_cells, "paths": intervals * start["cells"], "steps": intervals * 2}.get(name)

@@ -22,6 +22,12 @@ SUMS = (
     "no_gateway_bps", "no_capacity_bps",
 )  # fmt: skip
 BEAM = KINDS.index("beam")
+CELL_COLUMNS = (
+    "cell", "lat_deg", "lon_deg", "terminals", "plan", "direction", "active", "rate_mbps", "worst_rate_mbps",
+    "worst_t_s", "below_share", "served_share", "no_gateway_share", "no_capacity_share", "offered_bps", "served_bps",
+    "rtt_ms", "isls", "satellites", "gateway",
+)  # fmt: skip
+"""Columns of cells.csv."""
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,8 @@ def consistent(folder: Path | None) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         if folder is None:
             raise
+        if isinstance(error, RecordError):
+            raise
         what = names.visible(" ".join(f"{type(error).__name__}: {error}".split())[:120].rstrip(".: "))
         raise RecordError(f"{folder}: its tables and manifest contradict each other ({what}): {AGAIN}") from error
 

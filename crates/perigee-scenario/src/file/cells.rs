@@ -7,7 +7,7 @@ use perigee_orbit::sky::cities;
 use perigee_timeline::GeoPoint;
 use perigee_units::names;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most cells of a demand.
 pub const MAX_CELLS: usize = 100_000;
@@ -168,8 +168,15 @@ pub fn places(text: &str) -> Result<Vec<(String, GeoPoint)>, String> {
     };
     let (name, lat, lon) = (needed("name")?, needed("lat")?, needed("lon")?);
     let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     for (line, row) in rows {
         names::check(row[name]).map_err(|why| format!("line {line}: the name {why}"))?;
+        if row[name].is_empty() {
+            return Err(format!("line {line}: no name"));
+        }
+        if !seen.insert(row[name]) {
+            return Err(format!("line {line}: {:?} is listed twice", row[name]));
+        }
         let lat_deg = number(&row, lat, &head, line, (-90.0, 90.0))?;
         let lon_deg = number(&row, lon, &head, line, (-180.0, 360.0))?;
         found.push((row[name].to_string(), GeoPoint { lat_deg, lon_deg, height_m: 0.0 }));

@@ -84,7 +84,7 @@ parameters! {
 
 parameters! {
     /// `[[demand.capacity]]`.
-    CapacityOf = "capacity", "Capacities of single gateways or cells, in place of those of [demand.down] and [demand.up].";
+    CapacityOf = "capacity", "Capacities of single gateways or cells, in place of those of [demand.down] and [demand.up]; of several entries for one of them the last counts.";
     gateway: Option<Vec<String>> = optional(Notation::OneOrMany(&Notation::Text), "names of gateways: capacity of each, all antennas together");
     cell: Option<Vec<String>> = optional(Notation::OneOrMany(&Notation::Text), "names of cells, in place of gateways: capacity of all beams from one satellite to each");
     down: Option<BitRate> = optional(Notation::Rate, "capacity of the downlink; default: as for the others");

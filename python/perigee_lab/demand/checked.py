@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Validated parts of a demand's record: start, facts of chunks, totals, tables, cells.
+
+A record may come from others: types, names, sizes and counts are checked before they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import names
+from perigee_lab.common.files import RecordError, sha256_of
+from perigee_lab.common.reading import read_text, regular
+from perigee_lab.common.structures import Reader, json_problem
+from perigee_lab.demand.columns import TABLES, schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+LARGE_BYTES, MOST_RATIO = 256 << 20, 200
+"""Unpacked size above which a table must not be compressed beyond this ratio."""
+MOST_CHUNKS, MOST_VERTICES = 1_000_000, 1_000_000
+BYTES = {"float64": 8, "float32": 4, "int32": 4, "int16": 2, "int8": 1, "string": 4}
+CELL_TEXTS = ("cell", "plan", "direction", "gateway")
+
+
+class DemandError(RecordError):
+    """A record of a demand cannot be written or read; the message has the remedy."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan of terminals."""
+
+    name: str
+    share: float
+    weight: float
+    elastic_bps: tuple[float, ...]
+    inelastic_bps: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A gateway with its place in degrees."""
+
+    name: str
+    lat: float
+    lon: float
+    exchange: str | None = None
+    fibre_rtt_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failure of a gateway."""
+
+    gateway: str
+    from_s: float
+    to_s: float
+    left: float
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a record is of."""
+
+    what: str
+    format: int
+    key: str
+    name: str
+    title: str
+    start: str
+    duration_s: float
+    step_s: float
+    record_s: float
+    record_links_s: float
+    threshold_bps: float
+    chunks: int
+    chunk_intervals: int
+    satellites: int
+    cells: int
+    gateways: tuple[Gateway, ...]
+    plans: tuple[Plan, ...]
+    failures: tuple[Failure, ...]
+    scenario: str = field(metadata={"free": True})
+
+
+@dataclass(frozen=True)
+class FailedStep:
+    """A step that could not be allocated."""
+
+    t_s: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Totals and errors of a complete record."""
+
+    totals: Mapping[str, Mapping[str, float]]
+    conservation: Mapping[str, float]
+    duality_gap: float
+    failed_steps: int
+    failed: tuple[FailedStep, ...]
+    steps_without_a_path: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Errors and failed steps of a chunk, and the hashes of its tables."""
+
+    errors: Mapping[str, float]
+    failed: tuple[FailedStep, ...]
+    gap: float
+    unreached: int
+    key: str | None = None
+    parts: Mapping[str, str] | None = None
+
+
+def structure(path: Path, kind: type[Any], remedy: str) -> dict[str, Any]:
+    """The object in a file, with the types of a structure. Raises DemandError."""
+    try:
+        found = json.loads(read_text(path))
+    except OSError as error:
+        raise DemandError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from None
+    except (ValueError, RecursionError) as error:
+        raise DemandError(f"{path} is damaged ({json_problem(error)}): {remedy}") from None
+    reader = Reader(path, lambda text: DemandError(f"{text}: {remedy}"))
+    reader.structure(kind, found)
+    if (number := _unusable(found)) is not None:
+        raise DemandError(f"{path} has the number {number}: {remedy}")
+    checked: dict[str, Any] = found
+    return checked
+
+
+def _unusable(found: Any) -> float | None:
+    """The first number that is not finite."""
+    if isinstance(found, float):
+        return None if math.isfinite(found) else found
+    parts = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return next((n for part in parts if (n := _unusable(part)) is not None), None)
+
+
+def check_start(start: Mapping[str, Any], path: Path, remedy: str) -> None:
+    """Checks counts and lengths against each other. Raises DemandError."""
+    times = ("duration_s", "step_s", "record_s", "record_links_s")
+    for name in (*times, "chunks", "chunk_intervals", "cells"):
+        if start[name] <= 0:
+            raise DemandError(f"{path}: {name} is {start[name]}, must be above zero: {remedy}")
+    vertices = start["satellites"] + len(start["gateways"]) + start["cells"]
+    for name, number, most in (("chunks", start["chunks"], MOST_CHUNKS), ("vertices", vertices, MOST_VERTICES)):
+        if number > most:
+            raise DemandError(f"{path}: {number} {name}, at most {most}: {remedy}")
+    chunk_s = start["record_links_s"] * start["chunk_intervals"]
+    if math.ceil(start["duration_s"] / chunk_s - 1e-9) != start["chunks"]:
+        raise DemandError(
+            f"{path}: {start['chunks']} chunks of {chunk_s:g} s are no {start['duration_s']:g} s: {remedy}"
+        )
+    known = {g["name"] for g in start["gateways"]}
+    if odd := [f["gateway"] for f in start["failures"] if f["gateway"] not in known]:
+        raise DemandError(f"{path}: a failure of {odd[0]!r}, which is no gateway: {remedy}")
+    if any(len(p[k]) != 2 for p in start["plans"] for k in ("elastic_bps", "inelastic_bps")) or not start["plans"]:
+        raise DemandError(f"{path}: each plan must have two rates of each kind: {remedy}")
+
+
+def table(path: Path, name: str, remedy: str, rows: int | None = None) -> pd.DataFrame:
+    """A table with the declared columns, of bounded size, with valid names. Raises DemandError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    wanted = schema(name)
+    try:
+        with pq.ParquetFile(regular(path)) as file:
+            if not file.schema_arrow.equals(wanted):
+                columns = ", ".join(c.name for c in TABLES[name][1])
+                raise DemandError(f"{path}: the columns must be {columns}, with their types: {remedy}")
+            groups = file.metadata.num_row_groups
+            there = sum(file.metadata.row_group(k).num_rows for k in range(groups))
+            if there != file.metadata.num_rows or (rows is not None and there != rows):
+                raise DemandError(f"{path} has {there} rows, must have {rows or file.metadata.num_rows}: {remedy}")
+            size = there * sum(BYTES[c.type] for c in TABLES[name][1])
+            packed = path.stat().st_size
+            if size > LARGE_BYTES and size > MOST_RATIO * packed:
+                words = f"its {packed / 1e6:.1f} MB would unpack to {size / 1e6:,.0f} MB"
+                raise DemandError(f"{path}: {words}; at most {MOST_RATIO} times its size is read: {remedy}")
+            found = file.read()
+        found.validate(full=True)
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+        what = names.visible(" ".join(str(error).split())[:200])
+        raise DemandError(f"{path} is damaged ({what}): {remedy}") from None
+    for column in (c.name for c in TABLES[name][1] if c.type == "string"):
+        _check_names(path, found[column].unique().to_pylist(), column, remedy)
+    return found.to_pandas()
+
+
+def cells(path: Path, remedy: str) -> pd.DataFrame:
+    """The table of cells.csv. Raises DemandError."""
+    import pandas as pd
+
+    from perigee_lab.demand.summary import CELL_COLUMNS
+
+    try:
+        text = dict.fromkeys(CELL_TEXTS, str)
+        found = pd.read_csv(regular(path), dtype=text, keep_default_na=False, na_values={c: [""] for c in CELL_COLUMNS})
+    except (OSError, ValueError) as error:
+        raise DemandError(f"{path} is damaged ({names.visible(str(error)[:200])}): {remedy}") from None
+    if tuple(found.columns) != CELL_COLUMNS:
+        raise DemandError(f"{path}: the columns must be {', '.join(CELL_COLUMNS)}: {remedy}")
+    for column in CELL_COLUMNS:
+        if column in CELL_TEXTS:
+            _check_names(path, found[column].dropna().unique(), column, remedy)
+        elif not pd.api.types.is_numeric_dtype(found[column]):
+            raise DemandError(f"{path}: {column} must have numbers only: {remedy}")
+    return found
+
+
+def _check_names(path: Path, found: Any, column: str, remedy: str) -> None:
+    for text in found:
+        why = "must be text" if not isinstance(text, str) else names.problem(text)
+        if why is not None:
+            raise DemandError(f"{path}: a text in {column} {why}: {remedy}")
+
+
+def is_part(path: Path, digest: str) -> bool:
+    """Whether a file has this hash."""
+    return path.is_file() and not path.is_symlink() and sha256_of(path) == digest
