@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 
 import perigee_lab as perigee
-from fuzz_damage import Damage, Target, json_file, json_lines, text_file, toml_file
+from fuzz_damage import Damage, Target, json_file, json_lines, table_file, text_file, toml_file
 from perigee_lab import _core
 from perigee_lab.common.errors import PerigeeError
+from perigee_lab.common.files import sha256_of
+from perigee_lab.demand import background, maps, paired, report
+from perigee_lab.demand import record as records
 from perigee_lab.extensions import trust
 from perigee_lab.measure import campaign
 from perigee_lab.measure.capture import Reading, import_capture
@@ -25,8 +28,10 @@ from perigee_lab.measure.fit.recording import Given
 from perigee_lab.measure.fit.recording import read as read_recording
 from perigee_lab.measure.logs.model import Asked, LogError
 from perigee_lab.measure.logs.reader import read_log
+from perigee_lab.results.checked import consistent
 from perigee_lab.runs import job
 from perigee_lab.runs.runner import Plan
+from perigee_lab.runs.scenario import open_file
 from perigee_lab.runs.sweep import plan_of
 from perigee_studies import causes, published
 from perigee_studies.cache import Cache
@@ -396,7 +401,61 @@ def elements_of(name: str) -> str:
     return SKY.replace("SATELLITES", f'{SHELL}\nmin_altitude = "160 km"\nalso_tle = "{name}"') + PAIR
 
 
+def make_demand(folder: Path) -> None:
+    """A record of a demand of four cells."""
+    (folder / "cells.csv").write_text(CELLS, encoding="utf-8")
+    (folder / "gateways.csv").write_text(GATEWAYS, encoding="utf-8")
+    text = DEMAND.replace("CELLS", 'file = "cells.csv"\nrecord_links = "60 s"')
+    (folder / "s.toml").write_text(text, encoding="utf-8")
+    records.compute(open_file(folder / "s.toml", []), folder / "out")
+
+
+def demand_file(draw: random.Random, folder: Path) -> None:
+    """Damages a table, often with the hash in the chunk's facts adapted to it, or another file."""
+    out = folder / "out"
+    path = draw.choice([p for p in sorted(out.rglob("*")) if p.suffix in (".json", ".csv", ".parquet")])
+    if path.suffix == ".json":
+        json_file(draw, path)
+    elif path.suffix == ".csv":
+        text_file(draw, path)
+    else:
+        table_file(draw, path)
+        facts = out / "chunks/00000.json"
+        if path.parent != out and draw.random() < 0.7:
+            found = json.loads(facts.read_text(encoding="utf-8"))
+            found["parts"][path.parent.name] = sha256_of(path)
+            facts.write_text(json.dumps(found), encoding="utf-8")
+
+
+def read_demand(folder: Path) -> None:
+    """Sentences, paired differences, loads and places of a demand."""
+    out = folder / "out"
+
+    def record() -> records.Record:
+        return records.Record(out)
+
+    for use in (
+        lambda: report.lines(record(), record()),
+        lambda: paired.compare(record(), record()).as_data(),
+        lambda: background.loads(record(), None, 60.0),
+        lambda: maps.cells(record(), "rate", 0, None),
+        lambda: maps.links_at(record(), 0, maps.busiest(record(), 0)),
+    ):
+        try:
+            with consistent(out):
+                use()
+        except PerigeeError:
+            continue
+
+
 TARGETS = (
+    Target("demand", make_demand, demand_file, read_demand),
+    scenario_with(
+        "exchanges",
+        "x.csv",
+        "name,lat,lon\nA,51,0\nB,48.5,2\n",
+        DEMAND.replace("CELLS", 'exchanges = "x.csv"\nfile = "cells.csv"'),
+    ),
     Target("scenario", make_scenarios, scenario_file, read_scenario),
     Target(
         "sweep-plan",

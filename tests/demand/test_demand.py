@@ -315,6 +315,7 @@ def test_records_of_others_are_used_or_named_with_the_key(
     """Whatever a record of a demand has in place of a value, a command ends in a result or a line."""
     from perigee_lab.cli import demand as commands
     from perigee_lab.common.files import RecordError
+    from perigee_lab.demand import report
 
     out = tmp_path / "out"
     shutil.copytree(whole, out)
@@ -327,10 +328,10 @@ def test_records_of_others_are_used_or_named_with_the_key(
             (out / file).write_text(json.dumps(found))
     lines = []
     for command in (
-        lambda: commands.report_(out, file=tmp_path / "r.html"),
+        lambda: report.lines(Record(out), Record(whole)),
         lambda: commands.compare_(whole, out),
         lambda: commands.background(out, file=tmp_path / "b.csv", length="60s"),
-        lambda: commands.map_(out, file=tmp_path / "m.png"),
+        lambda: maps.cells(Record(out), "rate", 0, None),
     ):
         try:
             command()
