@@ -17,7 +17,6 @@ from perigee_lab.cli.output import save
 from perigee_lab.common import names
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
-from perigee_lab.results.checked import consistent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +103,7 @@ def map_(
     """Map rates and unserved demand of cells, or the load of links."""
     from perigee_lab.cli.options import seconds
     from perigee_lab.demand import maps
+    from perigee_lab.results.checked import consistent
 
     if what not in maps.MAPS:
         stop(f"--map: {what!r} is none of {', '.join(maps.MAPS)}")
@@ -143,6 +143,7 @@ def report_(
 ) -> None:
     """Write the report page of a record, or of two side by side."""
     from perigee_lab.demand import report
+    from perigee_lab.results.checked import consistent
 
     window = None if since is None and until is None else (_time(since, 0.0), _time(until, math.inf))
     record = _open(out, window)
@@ -177,6 +178,7 @@ def background(
 
     from perigee_lab.cli.options import seconds
     from perigee_lab.demand import background as loads_
+    from perigee_lab.results.checked import consistent
 
     record = _open(out)
     with consistent(out):
@@ -271,6 +273,7 @@ def compare_(
 def compare_records(a: Record, b: Record, direction: int = 0, *, as_csv: bool = False, as_json: bool = False) -> None:
     """Prints the paired differences of two records."""
     from perigee_lab.demand import paired
+    from perigee_lab.results.checked import consistent
 
     with consistent(a.folder):
         found = paired.compare(a, b, direction)
