@@ -205,7 +205,7 @@ def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -
 def test_a_refused_cluster_leaves_no_folder(address: str, cli: Cli, small: Path, tmp_path: Path) -> None:
     study = ["study", "run", "geo/ping", "--quick", "--cc", "cubic"]
     docs = Path(__file__).parents[2] / "docs/studies"
-    variant = ["study", "explain", "hypatia/rtts", "--variant", "smoothed", "--from", str(docs)]
+    variant = ["study", "explain", "hypatia/rtts", "--variant", "samples", "--from", str(docs)]
     words = swept(tmp_path)
     for command in (words, ["run", small], study, variant):
         before = sorted(tmp_path.rglob("*"))
