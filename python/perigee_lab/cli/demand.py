@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perigee_lab.cli import given
-from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, count
+from perigee_lab.cli.options import (
+    JsonOption,
+    ScenarioArg,
+    SetOption,
+    SweptOption,
+    TleOption,
+    TrustOption,
+    ZipOption,
+    count,
+)
 from perigee_lab.cli.output import save
 from perigee_lab.common import names
 from perigee_lab.common.errors import stop
@@ -194,13 +203,8 @@ def sweep(
     scenario: ScenarioArg,
     out: Annotated[Path, typer.Option(help="Folder for the records and sweep.csv.")],
     tle: TleOption = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=A,B,C", help="A key with its values; with one value, an override."),
-    ] = None,
-    zip_values: Annotated[
-        bool, typer.Option("--zip", help="Run the n-th values of all keys together, not all combinations.")
-    ] = False,
+    sets: SweptOption = None,
+    zip_values: ZipOption = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: one per core).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,

@@ -19,6 +19,13 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. port.bottleneck.rate=50Mbit; repeatable."),
 ]
+SweptOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=A,B,C", help="A key with its values; with one value, an override."),
+]
+ZipOption = Annotated[
+    bool, typer.Option("--zip", help="Run the n-th values of all keys together, not all combinations.")
+]
 CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Congestion controls to compare.")]
 TleOption = Annotated[
     Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")

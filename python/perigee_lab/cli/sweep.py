@@ -21,7 +21,9 @@ from perigee_lab.cli.options import (
     JsonOption,
     ScenarioArg,
     StoreOption,
+    SweptOption,
     TrustOption,
+    ZipOption,
     count,
     machines_of,
     schemes_of,
@@ -42,13 +44,8 @@ RUNS = Path("runs")
 
 def command(
     scenario: ScenarioArg,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=A,B,C", help="A key with its values; with one value, an override."),
-    ] = None,
-    zip_values: Annotated[
-        bool, typer.Option("--zip", help="Run the n-th values of all keys together, not all combinations.")
-    ] = False,
+    sets: SweptOption = None,
+    zip_values: ZipOption = False,
     cc: CcOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,

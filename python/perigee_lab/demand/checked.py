@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-LARGE_BYTES, MOST_RATIO = 256 << 20, 200
-"""Unpacked size above which a table must not be compressed beyond this ratio."""
 MOST_CHUNKS, MOST_VERTICES = 1_000_000, 1_000_000
 BYTES = {"float64": 8, "float32": 4, "int32": 4, "int16": 2, "int8": 1, "string": 4}
 CELL_TEXTS = ("cell", "plan", "direction", "gateway")
@@ -169,34 +167,20 @@ def check_start(start: Mapping[str, Any], path: Path, remedy: str) -> None:
         raise DemandError(f"{path}: each plan must have two rates of each kind: {remedy}")
 
 
-def table(path: Path, name: str, remedy: str, rows: int | None = None) -> pd.DataFrame:
-    """A table with the declared columns, of bounded size, with valid names. Raises DemandError."""
-    import pyarrow as pa
+def table(path: Path, name: str, rows: int | None = None) -> pd.DataFrame:
+    """A table with the declared columns, of bounded size, with valid names. Raises RecordError."""
     import pyarrow.parquet as pq
 
-    wanted = schema(name)
-    try:
-        with pq.ParquetFile(regular(path)) as file:
-            if not file.schema_arrow.equals(wanted):
-                columns = ", ".join(c.name for c in TABLES[name][1])
-                raise DemandError(f"{path}: the columns must be {columns}, with their types: {remedy}")
-            groups = file.metadata.num_row_groups
-            there = sum(file.metadata.row_group(k).num_rows for k in range(groups))
-            if there != file.metadata.num_rows or (rows is not None and there != rows):
-                raise DemandError(f"{path} has {there} rows, must have {rows or file.metadata.num_rows}: {remedy}")
-            size = there * sum(BYTES[c.type] for c in TABLES[name][1])
-            packed = path.stat().st_size
-            if size > LARGE_BYTES and size > MOST_RATIO * packed:
-                words = f"its {packed / 1e6:.1f} MB would unpack to {size / 1e6:,.0f} MB"
-                raise DemandError(f"{path}: {words}; at most {MOST_RATIO} times its size is read: {remedy}")
-            found = file.read()
+    from perigee_lab.results.checked import AGAIN, check_size, named, reading
+
+    with reading(path) as there, pq.ParquetFile(there) as file:
+        if not file.schema_arrow.equals(schema(name)):
+            columns = ", ".join(c.name for c in TABLES[name][1])
+            raise DemandError(f"{path}: the columns must be {columns}, with their types: {AGAIN}")
+        check_size(path, file.metadata, rows, sum(BYTES[c.type] for c in TABLES[name][1]))
+        found = file.read()
         found.validate(full=True)
-    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
-        what = names.visible(" ".join(str(error).split())[:200])
-        raise DemandError(f"{path} is damaged ({what}): {remedy}") from None
-    for column in (c.name for c in TABLES[name][1] if c.type == "string"):
-        _check_names(path, found[column].unique().to_pylist(), column, remedy)
-    return found.to_pandas()
+        return named(found, path).to_pandas()
 
 
 def cells(path: Path, remedy: str) -> pd.DataFrame:

@@ -95,31 +95,28 @@ def compare(a: Record, b: Record, direction: int = 0) -> Paired:
     `direction` is 0 for traffic to the terminals, 1 for traffic from them. Raises RecordError if
     the records are of other times or intervals.
     """
-    left, right = (intervals(record, direction) for record in (a, b))
+    (left, over_a), (right, over_b) = (metrics(record, direction) for record in (a, b))
     if a.start["start"] != b.start["start"] or not left.index.equals(right.index):
         shown = [f"{r.folder}: {_span(r, t)}" for r, t in ((a, left), (b, right))]
         raise RecordError(f"the records are of other times or intervals: {shown[0]}; {shown[1]}: only equal ones pair")
-    over = [means(record, direction) for record in (a, b)]
     rows = [
-        _difference(name, left[name].to_numpy(), right[name].to_numpy(), (over[0][name], over[1][name]))
+        _difference(name, left[name].to_numpy(), right[name].to_numpy(), (over_a[name], over_b[name]))
         for name in METRICS
         if not (left[name].isna().all() and right[name].isna().all())
     ]
     return Paired(DIRECTIONS[direction], len(left), rows, _cells(a, b, direction))
 
 
-def intervals(record: Record, direction: int = 0) -> pd.DataFrame:
-    """The metrics of each interval of a record, by its start in seconds (`t_s`)."""
-    steps = _steps(record, direction)
+def metrics(record: Record, direction: int = 0) -> tuple[pd.DataFrame, dict[str, float]]:
+    """The metrics of each interval, by its start in seconds (`t_s`), and over all intervals.
+
+    Over all intervals, shares and rates are ratios of sums.
+    """
+    steps, rtt_ms = _steps(record, direction), _mean_rtt_ms(record)
     found = pd.DataFrame(_of_totals(steps))
-    found["rtt_ms"] = _mean_rtt_ms(record).reindex(found.index)
-    return found[list(METRICS)]
-
-
-def means(record: Record, direction: int = 0) -> dict[str, float]:
-    """Each metric over all intervals of a record: shares and rates are ratios of sums."""
-    found = {**_of_totals(_steps(record, direction).mean()), "rtt_ms": _mean_rtt_ms(record).mean()}
-    return {name: float(found[name]) for name in METRICS}
+    found["rtt_ms"] = rtt_ms.reindex(found.index)
+    over = {**_of_totals(steps.mean()), "rtt_ms": rtt_ms.mean()}
+    return found[list(METRICS)], {name: float(over[name]) for name in METRICS}
 
 
 def _steps(record: Record, direction: int) -> pd.DataFrame:

@@ -306,7 +306,7 @@ class Record:
         path = self.folder / "vertices.parquet"
         start = self.start
         count = start["satellites"] + len(start["gateways"]) + start["cells"]
-        found = checked.table(path, "vertices", AGAIN, count)
+        found = checked.table(path, "vertices", count)
         kinds = ["satellite"] * start["satellites"] + ["gateway"] * len(start["gateways"]) + ["cell"] * start["cells"]
         if found["id"].tolist() != list(range(count)) or found["kind"].tolist() != kinds:
             raise DemandError(f"{path}: its rows are not those of {START}: {AGAIN}")
@@ -338,7 +338,7 @@ class Record:
         digest = (self.facts(number).get("parts") or {}).get(name)
         if digest is not None and not checked.is_part(path, digest):
             raise DemandError(f"{path} is not the table that was computed: {AGAIN}")
-        return checked.table(path, name, AGAIN, self._rows(name, number))
+        return checked.table(path, name, self._rows(name, number))
 
     def parts(self, name: str) -> Iterator[pd.DataFrame]:
         """Rows of a table, chunk after chunk."""

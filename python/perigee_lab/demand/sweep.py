@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import RecordError, inner, make_ready, write_text
-from perigee_lab.common.reading import read_text
 from perigee_lab.demand import paired, record
 from perigee_lab.results import cells
 from perigee_lab.results.cells import CELLS, TABLE, Axis, Cell, Index
@@ -78,9 +76,10 @@ def execute(
         RecordError: the folder has another sweep or other files.
     """
     make_ready(out)
-    if (out / cells.INDEX).exists() and not force and _keys(out) != {a.key for a in planned.index.axes}:
-        known = ", ".join(sorted(_keys(out)))
-        raise RecordError(f"{out} has a sweep of {known or 'something else'}: choose another folder, or say --force")
+    if (out / cells.INDEX).exists() and not force:
+        known = sorted(a.key for a in cells.read_index(out).axes)
+        if known != sorted(a.key for a in planned.index.axes):
+            raise RecordError(f"{out} has a sweep of {', '.join(known)}: choose another folder, or say --force")
     (out / TABLE).unlink(missing_ok=True)
     cells.write_index(out, planned.index)
     rows: list[dict[str, Any]] = []
@@ -96,18 +95,9 @@ def execute(
     return frame
 
 
-def _keys(out: Path) -> set[str]:
-    """The keys of the sweep in a folder; none if its index is damaged."""
-    try:
-        axes = json.loads(read_text(out / cells.INDEX))["axes"]
-        return {str(axis["key"]) for axis in axes}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return set()
-
-
 def _row(index: Index, cell: Cell, found: record.Record) -> dict[str, Any]:
     keys = {a.key: cells.bare(v) for a, v in zip(index.axes, cell.values, strict=True)}
-    down, up = paired.means(found, 0), paired.means(found, 1)
+    down, up = (paired.metrics(found, direction)[1] for direction in (0, 1))
     # The path is the same for both directions.
     return {
         **keys,

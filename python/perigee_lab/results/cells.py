@@ -213,11 +213,6 @@ def write_index(folder: Path, index: Index) -> None:
 def read_index(folder: Path) -> Index:
     """Reads the index of a sweep. Raises RecordError."""
     path = folder / INDEX
-    if next(folder.glob(f"{CELLS}/*/start.json"), None) is not None:
-        table = f"its table is {folder / TABLE}"
-        raise RecordError(
-            f"{folder} is a sweep of demands: {table}; compare two of its cells by perigee demand compare"
-        )
     try:
         found = json.loads(read_text(path))
     except OSError as error:
@@ -271,6 +266,11 @@ def write_table(sweep: Sweep) -> None:
 def open_sweep(folder: str | Path) -> Sweep:
     """Opens the results of a complete sweep. Raises RecordError."""
     folder = Path(folder)
+    if next(folder.glob(f"{CELLS}/*/start.json"), None) is not None:
+        table = f"its table is {folder / TABLE}"
+        raise RecordError(
+            f"{folder} is a sweep of demands: {table}; compare two of its cells by perigee demand compare"
+        )
     index = read_index(folder)
     path = folder / TABLE
     keys = {a.key for a in index.axes}

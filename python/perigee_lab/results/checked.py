@@ -90,24 +90,27 @@ class TableFile:
 
     def _check_size(self, rows: int | None) -> None:
         """Both numbers are known without unpacking: a small file may hold 10⁸ equal rows."""
-        metadata = self.file.metadata
-        there = sum(metadata.row_group(k).num_rows for k in range(metadata.num_row_groups))
-        if there != metadata.num_rows or there < 0:
-            raise RecordError(f"{self.path} is damaged: its groups have {there} rows, not {metadata.num_rows}: {AGAIN}")
-        if rows is not None and there != rows:
-            raise RecordError(f"{self.path} has {there} rows, the manifest has {rows}: {AGAIN}")
-        size = there * sum(WIDTHS[_kind(f.type) or "u64"] for f in self.schema)
-        packed = self.path.stat().st_size
-        if size > LARGE_BYTES and size > MOST_RATIO * packed:
-            raise RecordError(
-                f"{self.path}: its {packed / 1e6:.1f} MB would unpack to {size / 1e6:,.0f} MB; at most "
-                f"{MOST_RATIO} times its size is read: {AGAIN}"
-            )
+        check_size(self.path, self.file.metadata, rows, sum(WIDTHS[_kind(f.type) or "u64"] for f in self.schema))
 
     def _content(self, table: pa.Table) -> pa.Table:
         table.validate(full=True)
         _check_nulls(table, self.path, self.name)
         return named(table, self.path)
+
+
+def check_size(path: Path, metadata: Any, rows: int | None, row_bytes: int) -> None:
+    """Checks number of rows and unpacked size of a Parquet file by its metadata. Raises RecordError."""
+    there = sum(metadata.row_group(k).num_rows for k in range(metadata.num_row_groups))
+    if there != metadata.num_rows or there < 0:
+        raise RecordError(f"{path} is damaged: its groups have {there} rows, not {metadata.num_rows}: {AGAIN}")
+    if rows is not None and there != rows:
+        raise RecordError(f"{path} has {there} rows, the manifest has {rows}: {AGAIN}")
+    size, packed = there * row_bytes, path.stat().st_size
+    if size > LARGE_BYTES and size > MOST_RATIO * packed:
+        raise RecordError(
+            f"{path}: its {packed / 1e6:.1f} MB would unpack to {size / 1e6:,.0f} MB; at most "
+            f"{MOST_RATIO} times its size is read: {AGAIN}"
+        )
 
 
 @contextmanager
@@ -150,8 +153,6 @@ def consistent(folder: Path | None) -> Iterator[None]:
         yield
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         if folder is None:
-            raise
-        if isinstance(error, RecordError):
             raise
         what = names.visible(" ".join(f"{type(error).__name__}: {error}".split())[:120].rstrip(".: "))
         raise RecordError(f"{folder}: its tables and manifest contradict each other ({what}): {AGAIN}") from error

@@ -66,6 +66,9 @@ pub fn hypatia(h: &HypatiaShell, spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
+/// Name of the preset of the OrbCC study's simulator.
+const ORBTCP: &str = "orbtcp-compat";
+
 /// Mean motion of the OrbCC study's satellites in revolutions per day: circular velocity with the
 /// study's constants.
 fn orbtcp_revs_per_day() -> f64 {
@@ -129,13 +132,18 @@ pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
+/// Whether `name` is a preset of [`apply`]: all of its nodes are stations, as in those simulators.
+pub fn has_stations_only(name: &str) -> bool {
+    name == ORBTCP || HYPATIA.iter().any(|(n, _)| *n == name)
+}
+
 /// Applies the preset with this name; false if there is none.
 pub fn apply(name: &str, spec: &mut SkySpec, given: IsGiven<'_>) -> bool {
     if let Some((_, shell)) = HYPATIA.iter().find(|(n, _)| *n == name) {
         hypatia(shell, spec, given);
         return true;
     }
-    if name == "orbtcp-compat" {
+    if name == ORBTCP {
         orbtcp(spec, given);
         return true;
     }

@@ -308,13 +308,14 @@ impl Reader<'_> {
         }
         handover.check(self.problems);
         match source {
-            Some(Source::Constellation(c)) if top.has("handover") && c.preset_of_stations().is_some() => {
-                let name = c.preset_of_stations().unwrap_or_default();
-                let why = format!("no effect: with preset = {name:?} every node is a station");
-                let p = Problem::new("handover", why).at(handover.place());
-                self.problems.push(p.hint("stations have soft handovers; use another preset, or [[change]]"));
-            }
             Some(Source::Constellation(c)) => {
+                if let Some(name) = c.preset_of_stations().filter(|_| top.has("handover")) {
+                    let why = format!("no effect: with preset = {name:?} every node is a station");
+                    let p = Problem::new("handover", why).at(handover.place());
+                    self.problems
+                        .push(p.hint("stations have soft handovers; use another preset, or [[change]]"));
+                    return;
+                }
                 let terminals = nodes.iter().any(|n| n.kind == "terminal");
                 handover.check_forced((c.step, duration), terminals, self.problems);
             }

@@ -8,6 +8,7 @@ use crate::file::parameters::parameters;
 use crate::file::rows::RTT;
 use crate::file::sources::SourceSpec;
 use crate::file::tree::resolve;
+use perigee_orbit::interop;
 use perigee_timeline::Routing;
 use perigee_units::{BitRate, Nanos};
 use std::path::{Path, PathBuf};
@@ -147,7 +148,7 @@ impl Constellation {
     /// The preset, if it makes every node a station, as in the simulator that it follows.
     pub fn preset_of_stations(&self) -> Option<&str> {
         match self.satellites() {
-            Satellites::Preset(name) if name != LEOEM && name.contains("-compat") => Some(name),
+            Satellites::Preset(name) if interop::has_stations_only(name) => Some(name),
             _ => None,
         }
     }
