@@ -127,6 +127,20 @@ def test_threads_and_interruptions_change_no_bit(cli: Cli, begin: Begin, tmp_pat
     assert digests(tmp_path / "killed") == expected
 
 
+def test_many_cells_are_drawn_as_the_mean_of_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots()
+    axis.set_xlim(0, 45)
+    ground = pd.DataFrame({"lon_deg": [1.2, 1.7, 9.5], "lat_deg": [40.1, 40.9, 41.5], "terminals": [1.0, 3.0, 2.0]})
+    found = maps.Cells("", "%", np.array([10.0, 50.0, np.nan]), 100.0, True, np.array([1.0, 3.0, 1.0]))
+    shown, most, size = maps._squares(axis, ground, found, {})
+    assert (most, size) == (4.0, 1.0)
+    assert shown.get_array().tolist() == [40.0]
+    assert shown.get_paths()[0].get_extents().x0 == pytest.approx(1.015)
+    plt.close(figure)
+
+
 def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     fail = '[[demand.failure]]\ngateway = ["Raisting", "Fucino"]\nat = "10 min"\nlength = "10 min"\n'
@@ -147,11 +161,15 @@ def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> N
         "demand", "report", "fail", "--beside", "s", "--from", "10min", "--to", "20min", "--out", "p.html", "--json"
     )
     assert during.returncode == 0, during.stderr
-    assert all(c["lost_share"] == 1.0 for c in json.loads(during.stdout)["cells"])
+    told = json.loads(during.stdout)
+    assert all(c["lost_share"] == 1.0 for c in told["cells"])
+    # Both gateways fail: all terminals lose theirs.
+    assert {m["to"] for m in told["gateways"]} == {"none"}
+    assert sum(m["terminals"] for m in told["gateways"]) == 2900
     assert cli("demand", "report", "fail", "--from", "3h").returncode == 2
     page = (tmp_path / "page.html").read_text()
     assert page.count("<img") >= 9
-    assert "http" not in page.split("<details>")[0]
+    assert "://" not in page.split("<details>")[0], "images are in base64, which has no colon"
     done = cli("demand", "map", "fail", "--map", "lost", "--beside", "s", "--out", "lost.geojson")
     assert done.returncode == 0, done.stderr
     features = json.loads((tmp_path / "lost.geojson").read_text())["features"]
@@ -161,7 +179,14 @@ def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> N
 def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
     assert cli("demand", "run", "s.toml", "--out", "out").returncode == 0
-    for what, end in (("rate", "png"), ("unserved", "svg"), ("load", "png"), ("load", "geojson"), ("rate", "gif")):
+    for what, end in (
+        ("rate", "png"),
+        ("below", "png"),
+        ("unserved", "svg"),
+        ("load", "png"),
+        ("load", "geojson"),
+        ("rate", "gif"),
+    ):
         done = cli("demand", "map", "out", "--map", what, "--out", f"{what}.{end}")
         assert done.returncode == 0, done.stderr
         assert (tmp_path / f"{what}.{end}").stat().st_size > 500
@@ -175,6 +200,14 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
     rows = rows[(rows["t_s"] == 300) & (rows["direction"] == 0) & (rows["cell"] == 0)]
     expected = (rows["elastic_bps"] + rows["inelastic_bps"]).sum() / rows["active"].sum() / 1e6
     assert maps.cells(record, "rate", 0, 330.0).values[0] == pytest.approx(expected)
+    rows = record.table("cells")
+    rows = rows[(rows["t_s"] == 300) & (rows["direction"] == 0) & (rows["cell"] == 0)]
+    assert maps.cells(record, "below", 0, 330.0).values[0] == pytest.approx(
+        100 * rows["below"].sum() / rows["active"].sum()
+    )
+    loads = maps.gateway_loads(record, 0, 0.0)
+    assert set(loads) <= {"Raisting", "Fucino"}
+    assert all(0 < load <= 100.0001 for load in loads.values())
     links, place = maps.links_at(record, 0, maps.busiest(record, 0))
     assert len(links)
     assert all(v in place for v in (*links["from"], *links["to"]))
@@ -183,7 +216,7 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("map", "out", "--map", "speed"), "'speed' is none of rate, unserved, load, lost"),
+        (("map", "out", "--map", "speed"), "'speed' is none of rate, below, unserved, load, lost"),
         (("map", "out", "--map", "lost"), "--map lost requires --beside OUT2"),
         (("map", "out", "--out", "x.bmp"), "the name must end in one of"),
         (("map", "out", "--time", "2h"), "the record ends at 600 s"),

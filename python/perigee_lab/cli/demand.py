@@ -101,7 +101,7 @@ def _begin(stack: ExitStack) -> Callable[[Progress], Callable[[], None]]:
 @command.command("map")
 def map_(
     out: RecordArg,
-    what: Annotated[str, typer.Option("--map", help="rate, unserved, load, or lost (with --beside).")] = "rate",
+    what: Annotated[str, typer.Option("--map", help="rate, below, unserved, load, or lost (with --beside).")] = "rate",
     file: Annotated[Path | None, typer.Option("--out", help="Map to write: .png, .svg, .pdf, .gif, .geojson.")] = None,
     time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Instant, such as 20h; default: mean over the entire run.")

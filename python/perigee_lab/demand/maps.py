@@ -15,7 +15,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, write_text, written
 from perigee_lab.demand.columns import DIRECTIONS, KINDS
 from perigee_lab.sky.over_time_maps import base
-from perigee_lab.sky.skymap import segments
+from perigee_lab.sky.skymap import labels, segments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from perigee_lab.demand.record import Record
 
-MAPS = ("rate", "unserved", "load", "lost")
+MAPS = ("rate", "below", "unserved", "load", "lost")
 WIDE_IN = 7.16
 ISL, FEEDER = KINDS.index("isl"), KINDS.index("feeder")
 # Frames of a film: more of a day than this are hard to follow.
@@ -31,8 +31,19 @@ MOST_FRAMES = 96
 FRAMES_PER_S = 8
 # A map shows the world if cells and gateways are farther apart than this, north to south.
 REGION_DEG = 50.0
-# Colours of loads, as shares of the capacity.
+# Colours of loads, in percent of the capacity.
 LOADS = "YlOrRd"
+# More cells than this are merged into squares, of which so many fit the width of the map.
+MOST_DOTS = 400
+SQUARES = 45
+SQUARE_DEG = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+# Named links of a map of loads: so many, with this load or more. Named gateways.
+HOTTEST = 6
+HOT_PERCENT = 50.0
+MOST_NAMED = 40
+GATEWAY, FAILED, UNKNOWN = "white", "#d1495b", "#9aa3ad"
+# Side of a square with few terminals, of that with most.
+LEAST_SIDE = 0.35
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,8 @@ class Cells:
     high: float
     """End of the scale."""
     more_is_better: bool
+    weights: npt.NDArray[np.float64]
+    """Weights of cells in the mean of several: terminals or traffic to which the value applies."""
 
 
 def draw(record: Record, what: str, direction: int, t_s: float | None, other: Record | None = None) -> Any:
@@ -71,16 +84,24 @@ def _draw(
     if record.window_s is not None:
         whole = f"mean from {_clock(record.window_s[0])} to {_clock(record.window_s[1])}"
     when = whole if t_s is None else f"at {_clock(t_s)}"
+    _zoom(axis, record)
     if t_s is not None and what == "load":
-        title = _loads(figure, axis, record, direction, t_s)
+        title = "load of ISLs, feeders and gateways"
+        marks, named = _loads(figure, axis, record, direction, t_s)
     else:
         found = cells(record, what, direction, t_s, other)
-        _dots(figure, axis, record, found)
+        marks, named = _ground(figure, axis, record, found), []
+        marks += _gateways(axis, record, t_s)
         title = found.title
-    _gateways(axis, record)
-    _zoom(axis, record)
     text = f"{record.start['title']}: {title}, {DIRECTIONS[direction]}, {when}"
     axis.set_title(quoting.plot(text), loc="left", fontsize=8)
+    axis.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=4, fontsize=6.5, frameon=False)
+    gateways = [((_turned(g["lon"]), g["lat"]), g["name"]) for g in record.start["gateways"]]
+    if len(gateways) <= MOST_NAMED:
+        ground = record.cells
+        dots = what != "load" and len(ground) <= MOST_DOTS
+        cells_at = list(zip(ground["lon_deg"].tolist(), ground["lat_deg"].tolist(), strict=True)) if dots else []
+        labels(figure, axis, named or gateways, [*(at for at, _ in gateways), *cells_at], 6.5)
 
 
 def _zoom(axis: Any, record: Record) -> None:
@@ -100,18 +121,20 @@ def _zoom(axis: Any, record: Record) -> None:
 
 
 def _clock(t_s: float) -> str:
-    return f"{t_s / 3600:.4g} h" if t_s >= 3600 else f"{t_s:.4g} s"
+    return f"{t_s / 3600:.4g} h" if t_s >= 3600 else f"{t_s / 60:.4g} min" if t_s >= 60 else f"{t_s:.4g} s"
 
 
 def cells(record: Record, what: str, direction: int, t_s: float | None, other: Record | None = None) -> Cells:
     """The value of each cell, over the run or at an instant."""
     mine = _rates(record, direction, t_s)
     if what == "unserved":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = 100 * (1 - mine["served"] / mine["offered"])
-        return Cells("offered traffic that is not served", "%", share, 100.0, more_is_better=False)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = mine["served"] / mine["active"] / 1e6
+        share = 100 * (1 - _divided(mine["served"], mine["offered"]))
+        return Cells("offered traffic that is not served", "%", share, 100.0, False, mine["offered"])
+    if what == "below":
+        share = 100 * (_divided(mine["below"], mine["active"]))
+        title = f"active terminals with less than {record.start['threshold_bps'] / 1e6:g} Mbit/s (or their plan)"
+        return Cells(title, "% of active terminals", share, 100.0, False, mine["active"])
+    rate = _divided(mine["served"], mine["active"]) / 1e6
     if what == "rate":
         # A few cells with everything that they want would darken all others.
         high = (
@@ -119,7 +142,7 @@ def cells(record: Record, what: str, direction: int, t_s: float | None, other: R
             if np.isfinite(rate).any()
             else 1.0
         )
-        return Cells("rate of an active terminal", "Mbit/s", rate, high, more_is_better=True)
+        return Cells("rate of an active terminal", "Mbit/s", rate, high, True, mine["active"])
     if (
         other is None
         or len(other.cells) != len(record.cells)
@@ -127,86 +150,216 @@ def cells(record: Record, what: str, direction: int, t_s: float | None, other: R
     ):
         raise RecordError("the two records have different cells: compare demands with the same [demand] cells")
     before = _rates(other, direction, t_s)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lost = 100 * (1 - mine["served"] / before["served"])
+    lost = 100 * (1 - _divided(mine["served"], before["served"]))
     known = lost[np.isfinite(lost)]
     high = max(float(np.percentile(known, 98)), 5.0) if len(known) else 100.0
-    return Cells(f"traffic lost against {other.folder.name}", "%", lost, high, more_is_better=False)
+    return Cells(f"traffic lost against {other.folder.name}", "%", lost, high, False, before["served"])
+
+
+def _divided(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Quotients, NaN or infinite where `b` is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return a / b
 
 
 def _rates(record: Record, direction: int, t_s: float | None) -> dict[str, npt.NDArray[np.float64]]:
-    """Active terminals, offered and served traffic of each cell, all plans together."""
+    """Active terminals, those below the threshold, offered and served traffic of each cell, all plans together."""
     count = int(record.start["cells"])
-    found = {"active": np.zeros(count), "offered": np.zeros(count), "served": np.zeros(count)}
+    found = {name: np.zeros(count) for name in ("active", "below", "offered", "served")}
     if t_s is None:
         frame = record.by_cell
         frame = frame[frame["direction"] == DIRECTIONS[direction]]
         plans = len(record.start["plans"])
         for name, column in (("active", "active"), ("offered", "offered_bps"), ("served", "served_bps")):
             found[name] = frame[column].to_numpy(np.float64).reshape(count, plans).sum(axis=1)
+        below = (frame["below_share"].fillna(0.0) * frame["active"]).to_numpy(np.float64)
+        found["below"] = below.reshape(count, plans).sum(axis=1)
         return found
     rows = record.part("cells", int(t_s // record.chunk_s))
     start = t_s // record.start["record_s"] * record.start["record_s"]
     rows = rows[(rows["t_s"] == start) & (rows["direction"] == direction)]
-    np.add.at(found["active"], rows["cell"], rows["active"])
+    for name in ("active", "below"):
+        np.add.at(found[name], rows["cell"], rows[name])
     np.add.at(found["offered"], rows["cell"], rows["elastic_offered_bps"] + rows["inelastic_offered_bps"])
     np.add.at(found["served"], rows["cell"], rows["elastic_bps"] + rows["inelastic_bps"])
     return found
 
 
-def _dots(figure: Any, axis: Any, record: Record, found: Cells) -> None:
+def _ground(figure: Any, axis: Any, record: Record, found: Cells) -> list[Any]:
+    """Draws cells in the colours of their values, many of them merged into squares; returns the legend."""
     ground = record.cells
+    many = len(ground) > MOST_DOTS
+    colours = "viridis" if found.more_is_better else "viridis_r"
+    look = {"cmap": colours, "edgecolors": "#111827", "linewidths": 0.2, "zorder": 4}
+    if many:
+        shown, most, size = _squares(axis, ground, found, look)
+        text = f"square of {size:g}°; area: its terminals (the largest: {most:,.0f})"
+    else:
+        shown = _dots(axis, ground, found, look)
+        text = f"cell; area: its terminals (the largest: {ground['terminals'].max():,.0f})"
+    shown.set_clim(0, found.high)
+    above = bool(np.nanmax(found.values, initial=0.0) > found.high)
+    bar = figure.colorbar(shown, ax=axis, shrink=0.85, pad=0.01, extend="max" if above else "neither")
+    bar.ax.tick_params(labelsize=7)
+    bar.set_label(found.unit, fontsize=7)
+    marks = [_mark("s" if many else "o", "#5ec962", text)]
+    if not np.isfinite(found.values).all():
+        marks.append(_mark("o", UNKNOWN, "no active terminals"))
+    return marks
+
+
+def _mark(marker: str, colour: str, label: str) -> Any:
+    """An entry of the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", marker=marker, color=colour, mec="#111827", mew=0.4, ms=5, label=label)
+
+
+def _dots(axis: Any, ground: pd.DataFrame, found: Cells, look: dict[str, Any]) -> Any:
+    """A disc for each cell."""
     terminals = ground["terminals"].to_numpy()
     size = 3 + 60 * np.sqrt(terminals / max(float(terminals.max()), 1.0))
     order = np.argsort(-terminals, kind="stable")
     known = np.isfinite(found.values)
     unknown = order[~known[order]]
-    axis.scatter(ground["lon_deg"][unknown], ground["lat_deg"][unknown], s=size[unknown] / 2, color="#9aa3ad", lw=0)
+    axis.scatter(ground["lon_deg"][unknown], ground["lat_deg"][unknown], s=size[unknown] / 2, color=UNKNOWN, lw=0)
     shown = order[known[order]]
-    colours = "viridis" if found.more_is_better else "viridis_r"
-    dots = axis.scatter(
-        ground["lon_deg"][shown], ground["lat_deg"][shown], s=size[shown], c=found.values[shown], cmap=colours,
-        vmin=0, vmax=found.high, edgecolors="#111827", linewidths=0.2, zorder=4,
-    )  # fmt: skip
-    bar = figure.colorbar(dots, ax=axis, shrink=0.85, pad=0.01)
-    bar.ax.tick_params(labelsize=7)
-    bar.set_label(f"{found.unit}; area: terminals", fontsize=7)
+    return axis.scatter(
+        ground["lon_deg"][shown], ground["lat_deg"][shown], s=size[shown], c=found.values[shown], **look
+    )
 
 
-def _gateways(axis: Any, record: Record) -> None:
-    """Triangles; red ones fail at some time."""
-    failed = {f["gateway"] for f in record.start["failures"]}
+def _squares(axis: Any, ground: pd.DataFrame, found: Cells, look: dict[str, Any]) -> tuple[Any, float, float]:
+    """Squares with the mean of their cells; returns them, the most terminals of one, and their size in degrees."""
+    from matplotlib.collections import PolyCollection
+
+    west, east = axis.get_xlim()
+    size = next((d for d in SQUARE_DEG if (east - west) / d <= SQUARES), SQUARE_DEG[-1])
+    place = np.stack([np.floor(ground[c].to_numpy(np.float64) / size) for c in ("lon_deg", "lat_deg")], axis=1)
+    squares, number = np.unique(place, axis=0, return_inverse=True)
+    known = np.isfinite(found.values)
+    weights = np.where(known, found.weights, 0.0)
+    sums = [
+        np.bincount(number.reshape(-1), weights=w, minlength=len(squares))
+        for w in (ground["terminals"].to_numpy(np.float64), weights, weights * np.where(known, found.values, 0.0))
+    ]
+    terminals, weight, total = sums
+    half = 0.5 * size * np.clip(np.sqrt(terminals / max(float(terminals.max()), 1.0)), LEAST_SIDE, 0.97)
+    centre = (squares + 0.5) * size
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    polygons = centre[:, None, :] + half[:, None, None] * corners[None]
+    there = weight > 0
+    axis.add_collection(PolyCollection(polygons[~there], facecolors=UNKNOWN, linewidths=0, zorder=3))
+    shown = PolyCollection(polygons[there], array=total[there] / weight[there], **look)
+    axis.add_collection(shown)
+    return shown, float(terminals.max()), size
+
+
+def _gateways(axis: Any, record: Record, t_s: float | None) -> list[Any]:
+    """Draws gateways as triangles, red while out of service; returns the legend."""
+    failed = _failed(record, t_s)
+    marks = {}
     for g in record.start["gateways"]:
-        colour = "#d1495b" if g["name"] in failed else "white"
-        axis.plot([_turned(g["lon"])], [g["lat"]], marker="^", ms=4.5, color=colour, mec="#111827", mew=0.5, zorder=6)
+        out = g["name"] in failed
+        colour = FAILED if out else GATEWAY
+        axis.plot([_turned(g["lon"])], [g["lat"]], marker="^", ms=5.5, color=colour, mec="#111827", mew=0.7, zorder=6)
+        text = "gateway that fails" if out else "gateway"
+        marks[text] = _mark("^", colour, text)
+    return list(marks.values())
+
+
+def _failed(record: Record, t_s: float | None) -> set[str]:
+    """Gateways that fail at some time of the window, or at an instant."""
+    since, until = record.window_s or (0.0, np.inf)
+    if t_s is not None:
+        since, until = t_s, t_s + 1e-9
+    return {f["gateway"] for f in record.start["failures"] if f["from_s"] < until and f["to_s"] > since}
 
 
 def _turned(lon: float) -> float:
     return (lon + 180) % 360 - 180
 
 
-def _loads(figure: Any, axis: Any, record: Record, direction: int, t_s: float) -> str:
-    """Lines of ISLs and feeders in the colour of their loads."""
+def _loads(
+    figure: Any, axis: Any, record: Record, direction: int, t_s: float
+) -> tuple[list[Any], list[tuple[tuple[float, float], str]]]:
+    """Draws ISLs, feeders and gateways in the colours of their loads.
+
+    Returns the legend, and names of the hottest with their places.
+    """
     from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
 
     links, place = links_at(record, direction, t_s)
-    share = (links["mean_bps"] / links["capacity_bps"]).to_numpy(np.float64)
+    share = 100 * (links["mean_bps"] / links["capacity_bps"]).to_numpy(np.float64)
     order = np.argsort(share, kind="stable")
-    pieces, values, widths = [], [], []
+    pieces, values, styles = [], [], []
     for i in order.tolist():
         for piece in _pieces(place, links["from"].iloc[i], links["to"].iloc[i]):
             pieces.append(piece)
             values.append(share[i])
-            widths.append(0.4 + 1.8 * share[i])
-    lines = LineCollection(pieces, cmap=LOADS, linewidths=widths, zorder=3)
-    lines.set_array(np.array(values))
+            styles.append("-" if links["kind"].iloc[i] == FEEDER else (0, (2.5, 1.0)))
+    at_gateways = gateway_loads(record, direction, t_s)
     # Small loads are visible on this scale, whatever the capacity.
-    lines.set_clim(0, max(float(share.max(initial=0.0)), 0.1))
+    high = max([10.0, *values, *at_gateways.values()])
+    lines = LineCollection(
+        pieces, cmap=LOADS, linewidths=[0.4 + 1.8 * v / high for v in values], linestyles=styles, zorder=3
+    )
+    lines.set_array(np.array(values))
+    lines.set_clim(0, high)
     axis.add_collection(lines)
     bar = figure.colorbar(lines, ax=axis, shrink=0.85, pad=0.01)
     bar.ax.tick_params(labelsize=7)
-    bar.set_label("load / capacity", fontsize=7)
-    return "load of ISLs and feeders"
+    bar.set_label("load, % of the capacity", fontsize=7)
+    hottest = _hottest(axis, record, place, links, share)
+    failed = _failed(record, t_s)
+    for g in record.start["gateways"]:
+        at, out = (_turned(g["lon"]), g["lat"]), g["name"] in failed
+        load = at_gateways.get(g["name"], 0.0)
+        colour = "black" if out else lines.to_rgba(np.array([load]))[0]
+        axis.plot([at[0]], [at[1]], marker="X" if out else "^", ms=7, color=colour, mec="#111827", mew=0.7, zorder=6)
+        hottest.append((at, f"{g['name']}: fails" if out else f"{g['name']} {load:.0f} %"))
+    marks = [
+        Line2D([], [], color="#e31a1c", lw=1.4, label="feeder (gateway to satellite)"),
+        Line2D([], [], color="#e31a1c", lw=1.4, linestyle=(0, (2.5, 1.0)), label="ISL (satellite to satellite)"),
+        _mark("^", "#fd8d3c", "gateway, with its load"),
+    ]
+    return ([*marks, _mark("X", "black", "gateway that fails")] if failed else marks), hottest
+
+
+def _hottest(
+    axis: Any,
+    record: Record,
+    place: dict[int, tuple[float, float]],
+    links: pd.DataFrame,
+    share: npt.NDArray[np.float64],
+) -> list[tuple[tuple[float, float], str]]:
+    """Names of hot links with both ends on the map, at their middles."""
+    names = record.vertices["name"]
+    found: list[tuple[tuple[float, float], str]] = []
+    (west, east), (south, north) = axis.get_xlim(), axis.get_ylim()
+    for i in np.argsort(-share, kind="stable").tolist():
+        if share[i] < HOT_PERCENT or len(found) == HOTTEST:
+            break
+        ends = [place[links[end].iloc[i]] for end in ("from", "to")]
+        inside = all(west < x < east and south < y < north for x, y in ends)
+        if not inside or abs(ends[0][0] - ends[1][0]) > 180:
+            continue
+        middle = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
+        found.append((middle, f"{names[links['from'].iloc[i]]} to {names[links['to'].iloc[i]]} {share[i]:.0f} %"))
+    return found
+
+
+def gateway_loads(record: Record, direction: int, t_s: float) -> dict[str, float]:
+    """Loads of gateways in percent of their capacity in the interval of an instant, by name."""
+    links = record.part("links", int(t_s // record.chunk_s))
+    start = t_s // record.start["record_links_s"] * record.start["record_links_s"]
+    links = links[
+        (links["t_s"] == start) & (links["kind"] == KINDS.index("gateway")) & (links["direction"] == direction)
+    ]
+    names = record.vertices["name"]
+    share = 100 * links["mean_bps"].to_numpy(np.float64) / links["capacity_bps"].to_numpy(np.float64)
+    return dict(zip(names.loc[links["from"]].tolist(), share.tolist(), strict=True))
 
 
 def _pieces(place: dict[int, tuple[float, float]], origin: int, target: int) -> list[npt.NDArray[np.float64]]:
@@ -216,9 +369,11 @@ def _pieces(place: dict[int, tuple[float, float]], origin: int, target: int) -> 
 
 
 def busiest(record: Record, direction: int) -> float:
-    """Start of the interval of links in which most traffic flows."""
+    """Start of the interval of links in which most traffic flows, within the window."""
     steps = record.table("steps")
     steps = steps[steps["direction"] == direction]
+    if record.window_s is not None:
+        steps = steps[steps["t_s"].between(*record.window_s, inclusive="left")]
     served = steps["elastic_bps"] + steps["inelastic_bps"]
     length = record.start["record_links_s"]
     return float(steps["t_s"].iloc[int(served.to_numpy().argmax())] // length * length)
@@ -246,7 +401,7 @@ def film(record: Record, what: str, direction: int, file: Path) -> None:
     from matplotlib.animation import PillowWriter
 
     if what == "lost":
-        raise RecordError("a film shows one record: say --map rate, unserved or load")
+        raise RecordError("a film shows one record: say --map rate, below, unserved or load")
     step_s = max(record.start["record_links_s"], record.start["duration_s"] / MOST_FRAMES)
     writer = PillowWriter(fps=FRAMES_PER_S)
     figure = plt.figure(figsize=(WIDE_IN, 4.0), layout="constrained")

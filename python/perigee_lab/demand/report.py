@@ -26,6 +26,7 @@ DPI = 110
 STYLE = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#1b2733}img{max-width:100%}
 table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}.two{display:grid;grid-template-columns:1fr 1fr;gap:1.5em}
+.wide{overflow-x:auto}@media(max-width:800px){.two{grid-template-columns:minmax(0,1fr)}.two>div{min-width:0}}
 pre{background:#f6f6f6;padding:1em;overflow:auto}.note{color:#5b6876}"""
 
 
@@ -34,16 +35,20 @@ def write(record: Record, page: Path, other: Record | None = None) -> None:
     title = quoting.html(record.start["title"])
     body = [f"<h1>{title}</h1>", f'<p class="note">{quoting.html(_about(record))}</p>']
     if other is None:
-        body += [_list(lines(record)), *_sections(record)]
+        body += [_list(lines(record)), *(heading + content for heading, content in _sections(record))]
     else:
         body += [_list(lines(record, other)), "<h2>Who loses</h2>", *_losses(record, other)]
+        body += ["<h2>Gateways</h2>", _gateways(record, other)]
         pairs = zip(_sections(other), _sections(record), strict=True)
-        names = [quoting.html(r.folder.name) for r in (other, record)]
-        body.append(f'<div class="two"><h2>{names[0]}</h2><h2>{names[1]}</h2></div>')
-        body += [f'<div class="two"><div>{left}</div><div>{right}</div></div>' for left, right in pairs]
+        names = [f'<p class="note">{quoting.html(r.folder.name)}</p>' for r in (other, record)]
+        body += [
+            f'{heading}<div class="two"><div>{names[0]}{left}</div><div>{names[1]}{right}</div></div>'
+            for (heading, left), (_, right) in pairs
+        ]
     scenario = quoting.html(record.start["scenario"])
     body.append(f"<details><summary>scenario</summary><pre>{scenario}</pre></details>")
-    meta = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    meta += f"<title>{title}</title><style>{STYLE}</style>"
     head = f'<!DOCTYPE html><html lang="en"><head>{meta}</head>'
     write_text(page, f"{head}<body>{''.join(body)}</body></html>\n")
 
@@ -184,15 +189,46 @@ def _losses(record: Record, other: Record) -> list[str]:
     return [webpage.image(_map(record, "lost", other), DPI), _table(head, rows)]
 
 
-def _sections(record: Record) -> list[str]:
+def rehomed(record: Record, other: Record) -> pd.DataFrame:
+    """A row per pair of gateways: terminals in cells whose gateway is the first in `other`, the second in `record`."""
+    mine, theirs = (_by_cell(r, 0) for r in (record, other))
+    import pandas as pd
+
+    moves = pd.DataFrame({
+        "from": theirs["gateway"].map(_text), "to": mine["gateway"].map(_text), "terminals": mine["terminals"],
+    })  # fmt: skip
+    return moves.groupby(["from", "to"], sort=True)["terminals"].sum().reset_index()
+
+
+def _gateways(record: Record, other: Record) -> str:
+    """Terminals of each gateway in both records, and where those of each moved."""
+    moves = rehomed(record, other)
+    rows = []
+    names = [g["name"] for g in record.start["gateways"]]
+    for name in [*names, *(n for n in ("none",) if n in {*moves["from"], *moves["to"]})]:
+        before, after = (moves[moves[end] == name] for end in ("from", "to"))
+        left = before[before["to"] != name].sort_values("terminals", ascending=False)
+        moved = [f"{n:,.0f} to {to}" for to, n in zip(left["to"], left["terminals"], strict=True)]
+        more = f", {len(moved) - 3} more" if len(moved) > 3 else ""
+        totals = (f"{frame['terminals'].sum():,.0f}" for frame in (before, after))
+        rows.append((name, *totals, f"{left['terminals'].sum():,.0f}", ", ".join(moved[:3]) + more))
+    head = ("gateway", "terminals before", "after", "moved away", "to")
+    note = "A cell counts for the gateway that carries most of its terminals, most of the time."
+    return f'{_table(head, rows)}<p class="note">{note}</p>'
+
+
+def _sections(record: Record) -> list[tuple[str, str]]:
+    """Headings and contents."""
     limit = record.start["threshold_bps"] / 1e6
+    images = {what: webpage.image(_map(record, what), DPI) for what in ("rate", "below", "unserved", "load")}
     return [
-        f"<h2>Share of users below {limit:g} Mbit/s by hour</h2>{webpage.image(_hours(record), DPI)}",
-        f"<h2>What an active terminal gets</h2>{webpage.image(_map(record, 'rate'), DPI)}",
-        f"<h2>What is not served</h2>{webpage.image(_map(record, 'unserved'), DPI)}",
-        f"<h2>Load of ISLs and feeders</h2>{webpage.image(_map(record, 'load'), DPI)}",
-        f"<h2>Ten hottest links</h2>{_links(record)}",
-        f"<h2>Worst cells</h2>{_worst(record)}",
+        (f"<h2>Users below {limit:g} Mbit/s by hour</h2>", webpage.image(_hours(record), DPI)),
+        (f"<h2>Where users have less than {limit:g} Mbit/s</h2>", images["below"]),
+        ("<h2>What an active terminal gets</h2>", images["rate"]),
+        ("<h2>What is not served</h2>", images["unserved"]),
+        ("<h2>Load of ISLs, feeders and gateways</h2>", images["load"]),
+        ("<h2>Ten hottest links</h2>", _links(record)),
+        ("<h2>Worst cells</h2>", _worst(record)),
     ]
 
 
@@ -215,10 +251,16 @@ def _hours(record: Record) -> Any:
             for direction, style in zip(DIRECTIONS, ("-", ":"), strict=True):
                 line = of[of["direction"] == direction]
                 axis.plot(
-                    line["hour"], 100 * line["below_share"], style, label=quoting.plot(f"{plan['name']}, {direction}")
+                    line["hour"],
+                    100 * line["below_share"],
+                    style,
+                    marker="o",
+                    ms=3,
+                    label=quoting.plot(f"{plan['name']}, {direction}"),
                 )
         axis.set_xlabel({"local": "local solar time, h", "utc": "UTC, h"}[clock], fontsize=8)
-        axis.set_xticks(range(0, 24, 6))
+        axis.set_xticks(range(0, 25, 6))
+        axis.set_xlim(-0.5, 24)
         axis.set_ylim(0, 100)
         axis.grid(alpha=0.3)
         axis.tick_params(labelsize=7)
@@ -232,14 +274,22 @@ def _links(record: Record) -> str:
     import pandas as pd
 
     links = pd.read_csv(record.folder / "links.csv").head(MOST_ROWS)
-    hours = record.start["duration_s"] / 3600
+    seconds = record.start["duration_s"]
     rows = [
         (f"{r['kind']} {r['from']}" + (f" to {r['to']}" if r["to"] != r["from"] else ""), r["direction"],
-         f"{r['full_s'] / 3600:.2f} of {hours:.4g} h", f"{r['mean_mbps'] / 1e3:.2f}", f"{r['peak_mbps'] / 1e3:.2f}",
+         f"{r['full_s'] / seconds:.0%}", f"{r['mean_mbps'] / 1e3:.2f}", f"{r['peak_mbps'] / 1e3:.2f}",
          f"{r['capacity_mbps'] / 1e3:.2f}", f"{r['peak_share']:.0%}")
         for r in links.to_dict("records")
     ]  # fmt: skip
-    head = ("link", "direction", "full (95 %)", "mean, Gbit/s", "peak, Gbit/s", "capacity, Gbit/s", "peak / capacity")
+    head = (
+        "link",
+        "direction",
+        "time at 95 % or more",
+        "mean, Gbit/s",
+        "peak, Gbit/s",
+        "capacity, Gbit/s",
+        "peak / capacity",
+    )
     return _table(head, rows)
 
 
@@ -266,7 +316,7 @@ def _known(value: float, form: str) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "none"
+    return value if isinstance(value, str) and value else "none"
 
 
 def as_json(record: Record, other: Record | None) -> dict[str, Any]:
@@ -275,7 +325,8 @@ def as_json(record: Record, other: Record | None) -> dict[str, Any]:
     if other is not None:
         lost = losses(record, other)
         rows = lost.astype(object).where(lost.notna(), None).to_dict("records")
-        found |= {"before": other.totals, "cells": rows}
+        moves = rehomed(record, other).to_dict("records")
+        found |= {"before": other.totals, "cells": rows, "gateways": moves}
     return found
 
 
@@ -283,4 +334,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def row(cells: Sequence[str], mark: str) -> str:
         return "<tr>" + "".join(f"<{mark}>{quoting.html(c)}</{mark}>" for c in cells) + "</tr>"
 
-    return f"<table>{row(head, 'th')}{''.join(row(r, 'td') for r in rows)}</table>"
+    return f'<div class="wide"><table>{row(head, "th")}{"".join(row(r, "td") for r in rows)}</table></div>'

@@ -17,7 +17,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import written
 from perigee_lab.sky.over_time import CELL_DEG, Floats, OverTime, Panel, grid
-from perigee_lab.sky.skymap import SEA, coast
+from perigee_lab.sky.skymap import SEA, coast, degrees
 
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".gif", ".mp4")
@@ -62,6 +62,7 @@ def base(axis: Any) -> None:
     axis.set_yticks(np.arange(-60, 91, 30))
     axis.set_xlim(-180, 180)
     axis.set_ylim(-90, 90)
+    degrees(axis)
     axis.tick_params(labelsize=7, color="#b8c0c8")
     axis.grid(alpha=0.25, linewidth=0.4)
 
@@ -87,7 +88,7 @@ def _panel(figure: Any, axis: Any, panel: Panel, found: OverTime) -> Any:
         mesh, ax=axis, shrink=0.9, pad=0.01, extend="max" if panel.unit not in ("%", "") else "neither"
     )
     bar.ax.tick_params(labelsize=7)
-    bar.set_label(panel.unit, fontsize=8)
+    bar.set_label(panel.unit or "satellites", fontsize=8)
     axis.set_title(panel.title, loc="left", fontsize=9)
     return mesh
 
@@ -109,10 +110,11 @@ def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float,
         return
     lon = (places[:, 1] + 180) % 360 - 180
     known = np.isfinite(values)
-    size = 26 if len(places) <= 40 else 9
+    # Many points would cover the map: they are small, and have no edges.
+    size, edge = (26, 0.5) if len(places) <= 40 else (9, 0.5) if len(places) <= 400 else (2, 0.0)
     axis.scatter(lon[~known], places[~known, 0], s=size / 2, color="#9aa3ad", linewidths=0, zorder=3)
     axis.scatter(lon[known], places[known, 0], s=size, c=values[known], cmap=colours, vmin=low, vmax=high,
-                 edgecolors="#111827", linewidths=0.5, zorder=4)  # fmt: skip
+                 edgecolors="#111827", linewidths=edge, zorder=4)  # fmt: skip
     if found.origin is not None:
         at = found.origin["place"]
         axis.plot([(at[1] + 180) % 360 - 180], [at[0]], marker="*", ms=11, color="#d1495b", mec="white", zorder=5)

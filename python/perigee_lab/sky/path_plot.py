@@ -114,7 +114,11 @@ def legend(figure: Any, handles: Sequence[Any], width: int = LEGEND_WIDTH) -> No
     """
     longest = max((len(str(h.get_label())) for h in handles), default=1)
     columns = max(1, min(len(handles), width // (longest + 8)))
-    figure.legend(handles=list(handles), loc="outside lower left", frameon=False, fontsize=8, ncols=columns)
+    made = figure.legend(handles=list(handles), loc="outside lower left", frameon=False, fontsize=8, ncols=columns)
+    # Small points of a map would be invisible.
+    for handle in made.legend_handles:
+        if hasattr(handle, "set_sizes"):
+            handle.set_sizes([24.0])
 
 
 def _ends(p: PairPaths) -> list[Any]:

@@ -29,6 +29,8 @@ MAX_NAMED = 40
 LEGEND_WIDTH = 170
 # Resolution of the shaded coverage.
 CELL_DEG = 1.0
+# Ground points; satellites are blue and brown.
+TERMINAL, STATION = "#111827", "#b5179e"
 ASCENDING, DESCENDING, LAND, SEA = "#2f6f9f", "#b0623a", "#e9e4d8", "#f7f9fb"
 
 
@@ -124,15 +126,34 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
         _zoom(axis, found, satellites)
         wide, high = np.ptp(axis.get_xlim()), np.ptp(axis.get_ylim())
         figure.set_size_inches(12, float(np.clip(12 * high / wide + 1.6, 4, 12)))
+    degrees(axis)
     axis.tick_params(labelsize=8, color="#b8c0c8")
     axis.grid(alpha=0.25, linewidth=0.5)
     axis.set_title(
         quoting.plot(f"{found['title']}: {found['t_s']:g} s ({found['instant']})"), loc="left", fontsize=11, pad=8
     )
     legend(figure, axis.get_legend_handles_labels()[0], LEGEND_WIDTH)
-    if len(found["ground"]) <= MAX_NAMED:
-        _name(figure, axis, found)
+    _name(figure, axis, found, _named(found))
     return figure
+
+
+def degrees(axis: Any) -> None:
+    """Labels longitude and latitude with their units, such as 10° W."""
+
+    def of(negative: str, positive: str) -> Any:
+        return lambda value, _: f"{abs(value):g}°" + ("" if value == 0 else f" {positive if value > 0 else negative}")
+
+    axis.xaxis.set_major_formatter(of("W", "E"))
+    axis.yaxis.set_major_formatter(of("S", "N"))
+
+
+def _named(found: dict[str, Any]) -> list[int]:
+    """Ground points with a label: all, or the stations where there are many terminals."""
+    ground = found["ground"]
+    if len(ground) <= MAX_NAMED:
+        return list(range(len(ground)))
+    stations = [i for i, g in enumerate(ground) if g["kind"] != "terminal"]
+    return stations if len(stations) <= MAX_NAMED else []
 
 
 def coast(axis: Any) -> None:
@@ -227,11 +248,19 @@ def _isls(axis: Any, satellites: Floats, isls: list[list[int]]) -> None:
 
 
 def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bool) -> None:
-    for g in found["ground"]:
-        lat, lon = g["place"]
-        lon = (lon + 180) % 360 - 180
-        terminal = g["kind"] == "terminal"
-        axis.plot([lon], [lat], marker="o" if terminal else "s", color="#111827", ms=5, zorder=6)
+    kinds = (
+        ("terminals", [g for g in found["ground"] if g["kind"] == "terminal"], "o", TERMINAL),
+        ("stations", [g for g in found["ground"] if g["kind"] != "terminal"], "s", STATION),
+    )
+    for name, of, marker, colour in kinds:
+        if not of:
+            continue
+        places = np.array([g["place"] for g in of], dtype=np.float64)
+        many = len(of) > MAX_NAMED
+        axis.scatter(
+            (places[:, 1] + 180) % 360 - 180, places[:, 0], s=4 if many else 25, color=colour, marker=marker,
+            alpha=0.5 if many else 1.0, linewidths=0, zorder=6 if marker == "s" else 5.5, label=f"{name} ({len(of):,})",
+        )  # fmt: skip
     seen = sorted({s for g in found["ground"] for s in g["visible"]})
     if seen and circles:
         axis.scatter(
@@ -240,10 +269,25 @@ def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bo
         )  # fmt: skip
 
 
-def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
-    """Labels places so that names overlap neither names nor places; a distant label gets a line.
+def _name(figure: Any, axis: Any, found: dict[str, Any], which: Sequence[int]) -> None:
+    """Labels ground points, ends of paths first."""
+    places = [((g["place"][1] + 180) % 360 - 180, g["place"][0]) for g in found["ground"]]
+    ends = {p[end] for p in found["paths"] for end in ("from", "to")}
+    order = sorted(which, key=lambda g: (g not in ends, g))
+    labels(figure, axis, [(places[g], found["ground"][g]["name"]) for g in order], places if len(places) <= 400 else [])
 
-    Ends of paths come first; a name without space near its place is omitted.
+
+def labels(
+    figure: Any,
+    axis: Any,
+    named: Sequence[tuple[tuple[float, float], str]],
+    places: Sequence[tuple[float, float]],
+    size: float = 8,
+) -> None:
+    """Labels points so that names overlap neither names nor places; a distant label gets a line.
+
+    `named` is points (longitude, latitude) with their names, the most important first; a name without
+    space near its point is omitted.
     """
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
@@ -252,16 +296,13 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
     figure.draw_without_rendering()
     renderer, points = figure.canvas.get_renderer(), 72 / figure.dpi
     view = axis.get_window_extent(renderer)
-    places = [((g["place"][1] + 180) % 360 - 180, g["place"][0]) for g in found["ground"]]
     dots = [axis.transData.transform(at) for at in places]
     taken = [Bbox.from_bounds(x - 4 / points, y - 4 / points, 8 / points, 8 / points) for x, y in dots]
-    ends = {p[which] for p in found["paths"] for which in ("from", "to")}
-    for g in sorted(range(len(places)), key=lambda g: (g not in ends, g)):
-        if not view.contains(*dots[g]):
+    for at, name in named:
+        if not view.contains(*axis.transData.transform(at)):
             continue
         label = axis.annotate(
-            quoting.plot(found["ground"][g]["name"]), places[g],
-            xytext=(0, 0), textcoords="offset points", fontsize=8, zorder=7,
+            quoting.plot(name), at, xytext=(0, 0), textcoords="offset points", fontsize=size, zorder=7,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
             arrowprops={"arrowstyle": "-", "color": "#5b6876", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip

@@ -5,7 +5,7 @@
 // eslint-disable-next-line no-unused-vars
 function Globe(data, coast, canvas, labels) {
   const V = Vendor;
-  const COLOURS = { sea: "#12263a", land: "#3d5247", shore: "#6d8577", grid: "#1c3650", satellite: "#8fa3b5", laser: "#5b7288" };
+  const COLOURS = { sea: "#12263a", land: "#3d5247", shore: "#6d8577", grid: "#1c3650", satellite: "#8fa3b5", laser: "#5b7288", terminal: "#ffffff", station: "#ff5cd0" };
   const GROUND = 1.003, RING_POINTS = 48;
   const sky = data.sky;
   const count = sky.names.length;
@@ -22,7 +22,7 @@ function Globe(data, coast, canvas, labels) {
     return new V.Vector3(Math.cos(f) * Math.cos(l), Math.sin(f), -Math.cos(f) * Math.sin(l)).multiplyScalar(radius);
   }
 
-  // // Without a graphics card, every sample of a pixel costs CPU time: no antialiasing there.
+  // Without a graphics card, every sample of a pixel costs CPU time: no antialiasing there.
   const soft = software();
   const renderer = new V.WebGLRenderer({ canvas, antialias: !soft });
   const scene = new V.Scene();
@@ -81,9 +81,15 @@ function Globe(data, coast, canvas, labels) {
   const dots = add(new V.Points(geometry(3 * count), new V.PointsMaterial({ ...see(COLOURS.satellite, 1), size: 2.6, sizeAttenuation: false })));
   const most = Math.max(0, ...lasers.map(([, pairs]) => pairs.length));
   const mesh = add(new V.LineSegments(geometry(3 * most), new V.LineBasicMaterial(see(COLOURS.laser, 0.3))));
-  const places = geometry(3 * ground.length);
-  ground.forEach((p, k) => places.attributes.position.setXYZ(k, p.x, p.y, p.z));
-  add(new V.Points(places, new V.PointsMaterial({ ...see("#ffffff", 1), size: ground.length > 100 ? 3 : 6, sizeAttenuation: false })));
+  // Many terminals are small and translucent, so that their density is visible; stations are on top.
+  const stations = ground.map((_, k) => k).filter((k) => sky.ground[k].kind !== "terminal");
+  const terminals = ground.map((_, k) => k).filter((k) => sky.ground[k].kind === "terminal");
+  for (const [of, colour, size] of [[terminals, COLOURS.terminal, terminals.length > 100 ? 2 : 6], [stations, COLOURS.station, 7]]) {
+    const places = geometry(3 * of.length);
+    of.forEach((k, i) => places.attributes.position.setXYZ(i, ground[k].x, ground[k].y, ground[k].z));
+    const look = { ...see(colour, of.length > 400 && size === 2 ? 0.45 : 1), size, sizeAttenuation: false };
+    add(new V.Points(places, new V.PointsMaterial(look))).renderOrder = size;
+  }
   const used = add(new V.Points(geometry(3 * 256), new V.PointsMaterial({ ...see("#fb923c", 1), size: 6, sizeAttenuation: false })));
 
   function thick(width, order) {
@@ -126,7 +132,7 @@ function Globe(data, coast, canvas, labels) {
   function strokes(object, segments, colours) {
     object.visible = segments.length > 0;
     if (!segments.length) return;
-    // // A new geometry each time, since disposing it is the only way to free its attributes on the
+    // A new geometry each time, since disposing it is the only way to free its attributes on the
     // graphics card.
     object.geometry.dispose();
     object.geometry = new V.LineSegmentsGeometry();
@@ -134,7 +140,7 @@ function Globe(data, coast, canvas, labels) {
     object.geometry.setColors(colours.flatMap((c) => [c.r, c.g, c.b, c.r, c.g, c.b]));
   }
 
-  // // Footprint of a satellite above the mask: the circle of the Earth's central angle acos(cos e
+  // Footprint of a satellite above the mask: the circle of the Earth's central angle acos(cos e
   // / r) - e.
   function footprint(ring, satellite, mask_deg) {
     const shown = satellite !== undefined && shows.coverage;
@@ -160,16 +166,24 @@ function Globe(data, coast, canvas, labels) {
   }
 
   // Labels of places are elements over the canvas, where the browser renders sharp text.
-  const signs = sky.ground.slice(0, 60).map((g) => {
-    const sign = document.createElement("span");
-    sign.textContent = g.name;
-    labels.appendChild(sign);
-    return sign;
-  });
+  const signs = new Map();
+  function sign_of(k) {
+    if (!signs.has(k)) {
+      const sign = document.createElement("span");
+      sign.textContent = sky.ground[k].name;
+      labels.appendChild(sign);
+      signs.set(k, sign);
+    }
+    return signs.get(k);
+  }
+  const MOST_NAMED = 30;
+  const named = ground.length <= 12 ? ground.map((_, k) => k) : stations.length <= MOST_NAMED ? stations : [];
   function name_places(chosen) {
+    const wanted = new Set([...named, ...[...chosen].filter((v) => v < 0).map((v) => -1 - v)]);
+    for (const k of wanted) sign_of(k);
     signs.forEach((sign, k) => {
       const p = ground[k];
-      const shown = shows.names && p.dot(camera.position) > 1 && (signs.length <= 12 || chosen.has(-1 - k));
+      const shown = shows.names && p.dot(camera.position) > 1 && wanted.has(k);
       sign.hidden = !shown;
       if (!shown) return;
       const v = p.clone().project(camera);
@@ -236,7 +250,7 @@ function Globe(data, coast, canvas, labels) {
     return [((v.x + 1) / 2) * canvas.clientWidth, ((1 - v.y) / 2) * canvas.clientHeight];
   }
 
-  // // The nearest object to a point of the canvas: a satellite or place within 9 pixels, else a
+  // The nearest object to a point of the canvas: a satellite or place within 9 pixels, else a
   // link within 6.
   function pick(x, y, links) {
     let best = null, least = 9;
