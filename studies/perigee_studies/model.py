@@ -131,6 +131,14 @@ class Evidence:
     depends."""
 
 
+OF_EVERY_RUN = {
+    "run": "number of the run, from 1",
+    "cc": "scheme",
+    "seed": "seed of the run",
+}
+"""Columns of all tables."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A reproduction of a published figure or table, or an experiment that no paper published."""
@@ -171,6 +179,8 @@ class Experiment:
     """Runs for computed explanations."""
     captions: Mapping[str, str] = field(default_factory=dict)
     """Captions by figure: meaning of points, bars and shading."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Meaning and unit of the columns of the tables (Markdown), apart from `OF_EVERY_RUN`."""
 
     @property
     def study(self) -> str:

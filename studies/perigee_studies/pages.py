@@ -16,7 +16,7 @@ from perigee_studies.conclude import VERDICTS, ConcludeError, read_about
 from perigee_studies.decided import RULE
 from perigee_studies.gallery import TITLES, heads_for
 from perigee_studies.kinds import PUBLISHED, Read, kind_of, split
-from perigee_studies.model import Size
+from perigee_studies.model import OF_EVERY_RUN, Size
 from perigee_studies.origins import Origin
 from perigee_studies.registry import STUDIES, experiments
 from perigee_studies.verdicts import ANY, DIFFERS, MODES, REPRODUCED, TIE, VERDICT_WORDS
@@ -274,10 +274,20 @@ def _page(
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
-    if tables:
-        names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
-        parts += ["", "## Data", "", *_prose(f"Tables behind claims and explanations, mostly a row per run: {names}.")]
+    parts += _data(e, tables)
     return "\n".join(parts) + "\n"
+
+
+def _data(e: Experiment, tables: Sequence[str]) -> list[str]:
+    """Links to the tables, and their columns."""
+    if not tables:
+        return []
+    names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
+    parts = ["", "## Data", "", *_prose(f"Tables behind claims and explanations, mostly a row per run: {names}.")]
+    if e.columns:
+        rows = [f"| `{name}` | {text} |" for name, text in {**e.columns, **OF_EVERY_RUN}.items()]
+        parts += ["", "| column | |", "|---|---|", *rows]
+    return parts
 
 
 def _prose(text: str) -> list[str]:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from perigee_lab.sky import weather
 from perigee_studies.digest import Digest
 from perigee_studies.figures import unpublished_hotspots as hotspots
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
-from perigee_studies.model import Ask, Size
+from perigee_studies.model import OF_EVERY_RUN, Ask, Size
+from perigee_studies.registry import experiments
 
 
 def test_rain_changes_rates_within_the_run_and_differs_by_seed() -> None:
@@ -64,3 +68,18 @@ def test_starts_are_run_with_schemes_that_accept_them_and_proxies_without_teleme
     assert not {c.cc for c in cases if c.labels["how"] == "proxies"} & {"orbcc", "orbcc-next"}
     flows = [c.sets["flow"] for c in cases if c.labels["part"] == "beside" and c.labels["flows"] == 4]
     assert all([f["cc"] for f in each] == ["*", "cubic"] * 2 for each in flows)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["geo/schemes", "orbcc/rain", "orbcc/hotspots", "hypatia/imperfect"])
+def test_pages_describe_every_column_of_their_tables(name: str) -> None:
+    of = experiments()[name]
+    folder = name.replace("/", "-")
+    tables = sorted((ROOT / "docs/studies/data" / folder).glob("*.csv"))
+    assert tables
+    found = set()
+    for path in tables:
+        with path.open(encoding="utf-8", newline="") as file:
+            found |= set(next(csv.reader(file)))
+    assert found == {*of.columns, *OF_EVERY_RUN}
+    page = (ROOT / f"docs/studies/{folder}.md").read_text(encoding="utf-8")
+    assert all(f"| `{column}` | " in page for column in found)

@@ -2,7 +2,8 @@
 """Styles of schemes: colour, dashes and marker, the same in reports, plots and figures of studies.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can
-distinguish, and a few browns and greys; related schemes share a colour. Schemes of the same colour
+distinguish, and a few others; related schemes share a colour, but for OrbCC next, which figures
+compare with OrbCC. Schemes of the same colour
 or of similar brightness differ in their dashes, and no two have the same marker, so that a
 greyscale copy is readable. Bars of related schemes differ in their hatches (`style.bar` of the
 studies).
@@ -51,7 +52,7 @@ BUILT_IN = {
     "cubic": Look("#0072B2", "o", SOLID),
     "vegas": Look("#8A5A44", ">", (2.0, 1.2)),
     "copa": Look("#000000", "p", DASH_DOT),
-    "hybla": Look("#000000", "8", DOTTED),
+    "hybla": Look("#999933", "8", (1.0, 1.0, 4.0, 1.0)),
     "bbr": Look("#009E73", "s", DASHED),
     "bbr3": Look("#D55E00", "^", DASH_DOT),
     "bbr3_hint": Look("#D55E00", "2", (2.0, 3.0)),
@@ -78,7 +79,7 @@ BUILT_IN = {
     "orbcc-repro": Look("#E69F00", "*", SOLID),
     "orbcc-head": Look("#E69F00", "1", DASHED),
     "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
-    "orbcc-next": Look("#E69F00", "$N$", (6.0, 2.0, 2.0, 2.0)),
+    "orbcc-next": Look("#661100", "$N$", (6.0, 2.0, 2.0, 2.0)),
     "leotcp": Look("#E69F00", "4", DOTTED),
 }
 # Colours of schemes that are not built in, in order; no built-in scheme has one of these colours.

@@ -341,6 +341,25 @@ CHANGES = (
     "The scale: with 20 Mbit/s between satellites a hotspot has few flows; more flows at higher rates were not run.",
 )
 
+COLUMNS = {
+    "route": "shortest or load-aware routes",
+    "hot_port_s": "seconds of ports with a utilisation of at least 0.9, sum over ports",
+    "hotspots": "number of hotspots",
+    "length_s": "mean length of a hotspot, s",
+    "longest_s": "length of the longest hotspot, s",
+    "queue_ms": "queue in hotspots, mean over their seconds, ms (in spread: its quantile)",
+    "queue_p99_ms": "queue in hotspots, 99th percentile, ms",
+    "delay_p99_ms": "99th percentile of the RTT above the smallest base RTT, mean over flows, ms",
+    "short_s": "completion time of short transfers, mean, s (in spread: its quantile)",
+    "short_p99_s": "99th percentile of the same, s",
+    "long_s": "completion time of long transfers, mean, s (in spread: its quantile)",
+    "long_p99_s": "99th percentile of the same, s",
+    "not_carried_mbps": "bytes of started transfers that have not arrived by 30 s, over 30 s, Mbit/s",
+    "resent_pct": "retransmitted packets, % of those sent",
+    **{f"jain {name}": f"Jain's index of the rates of long transfers from {name}" for name, *_ in REGIONS},
+    "quantile": "fraction of transfers, or of port-seconds, up to the values of the row (spread)",
+}
+
 EXPERIMENTS = [
     Experiment(
         name="orbcc/hotspots",
@@ -357,5 +376,6 @@ EXPERIMENTS = [
         metrics=METRICS,
         captions=CAPTIONS,
         changes=CHANGES,
+        columns=COLUMNS,
     )
 ]

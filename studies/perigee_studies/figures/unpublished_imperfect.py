@@ -186,6 +186,15 @@ CHANGES = (
     "small, and the full rates would need twenty times as large a one (not run).",
 )
 
+COLUMNS = {
+    "town": "sender's town",
+    "setting": "imperfections of the links (Method)",
+    "mbps": "goodput from 10 s on, Mbit/s",
+    "inflation": "mean RTT over mean base RTT from 10 s on",
+    "lost_pct": "packets lost on links, at random and in outages, % of those sent",
+    "timeouts": "retransmission timeouts",
+}
+
 EXPERIMENTS = [
     Experiment(
         name="hypatia/imperfect",
@@ -202,5 +211,6 @@ EXPERIMENTS = [
         metrics=METRICS,
         captions=CAPTIONS,
         changes=CHANGES,
+        columns=COLUMNS,
     )
 ]

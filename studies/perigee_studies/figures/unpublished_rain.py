@@ -263,6 +263,20 @@ CHANGES = (
     "The rain: at lower frequencies or higher elevations rates change less; where the link is blocked, timeouts count.",
 )
 
+COLUMNS = {
+    "place": "recording of rain, or dry",
+    "flows": "number of flows that share the link",
+    "rate_mbps": "rate of the link, mean from 5 s on (in traces: of the second), Mbit/s",
+    "lowest_mbps": "lowest rate of the link from 5 s on, Mbit/s",
+    "goodput_mbps": "goodput of all flows, mean from 5 s on (in traces: of the second), Mbit/s",
+    "share": "goodput over the rate of the link, both integrated from 5 s on, a fraction",
+    "rtt_ms": "mean over RTT samples, mean of the flows (in traces: of the second), ms",
+    "rtt_p99_ms": "99th percentile of the RTT, mean of the flows, ms",
+    "resent_pct": "retransmitted packets, % of those sent",
+    "timeouts": "retransmission timeouts of all flows",
+    "t_s": "end of the second, s (traces)",
+}
+
 EXPERIMENTS = [
     Experiment(
         name="orbcc/rain",
@@ -279,5 +293,6 @@ EXPERIMENTS = [
         metrics=METRICS,
         captions=CAPTIONS,
         changes=CHANGES,
+        columns=COLUMNS,
     )
 ]

@@ -205,5 +205,6 @@ EXPERIMENTS = [
         metrics=views.METRICS,
         captions=views.CAPTIONS,
         changes=views.CHANGES,
+        columns=views.COLUMNS,
     )
 ]

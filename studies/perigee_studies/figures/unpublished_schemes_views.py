@@ -328,3 +328,21 @@ CHANGES = (
     "The time: 150 s are some 150 RTTs with a full queue; NewReno's shares drift towards each other over minutes.",
     "The window of the proxies: ours divide one bandwidth-delay product (other windows were not run).",
 )
+COLUMNS = {
+    "part": "table: alone, starts, shared or beside",
+    "how": "end to end, proxies, constant RTT (without jitter), or together (flows that start at once)",
+    "start": "start (`slow_start`); own: that of the scheme",
+    "flows": "number of flows",
+    "steady_mbps": "goodput from the half to 98 % of the bytes, Mbit/s",
+    "rtt_ms": "mean over RTT samples of the connection over the satellite, ms; of several flows from 60 s on, weighted "
+    "by goodput",
+    "get_1_s": "time from the first SYN until 1 MB had reached the client, s; empty: never",
+    "get_30_s": "the same for 30 MB, s",
+    "get_100_s": "the same for 100 MB, s",
+    "goodput_mbps": "goodput of all flows from 60 s on, Mbit/s",
+    "jain": "Jain's index of their goodput",
+    "least_mbps": "goodput of the slowest flow, Mbit/s",
+    "share": "share of the goodput of every other flow, from the first on (beside: of those that are not Cubic's), "
+    "a fraction",
+    "resent_pct": "packets retransmitted over the satellite, % of those sent",
+}
