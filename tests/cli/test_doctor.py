@@ -21,6 +21,7 @@ def test_an_installation_that_works_is_called_so(cli: Cli) -> None:
     told = json.loads(cli("doctor", "--json").stdout)
     assert told["ok"]
     parts = {f["part"]: f for f in told["findings"]}
+    assert "name" not in parts
     assert "Mbit/s" in parts["a run"]["said"]
     assert {"core", "packages", "real hosts", "learn", "cluster"} <= parts.keys()
 
@@ -35,6 +36,10 @@ def test_what_is_missing_comes_with_its_remedy(monkeypatch: pytest.MonkeyPatch, 
     assert "pip install scipy" in found["packages"].said
     assert not found["packages"].optional
     assert "perigee kernel build" in found["real hosts"].said
+    # The distribution `perigee` of PyPI.
+    assert not found["name"].ok
+    assert "perigee 1 is another project" in found["name"].said
+    assert "pip uninstall perigee" in found["name"].said
 
 
 def test_kernels_of_another_version_are_out_of_date(monkeypatch: pytest.MonkeyPatch) -> None:

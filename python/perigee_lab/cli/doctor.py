@@ -26,6 +26,11 @@ EXTRAS = {
     "weather": ("rain attenuation", ("itur",)),
     "polars": ("records as Polars data frames", ("polars",)),
 }
+OTHER = (
+    "the distribution perigee {version} is another project with a module `perigee`: pip uninstall perigee, then "
+    "pip install --force-reinstall --no-deps perigee-lab"
+)
+"""On a distribution of PyPI that overwrites our module `perigee`."""
 TOOLS = {
     "tshark": "import capture --wireshark",
     "chromium": "tests of the reports and the globe",
@@ -82,6 +87,8 @@ def examined() -> Iterator[Finding]:
     yield Finding("Python", sys.version_info >= (3, 10), f"{version} ({sys.executable}); requires 3.10 or newer")
     yield _core()
     yield _packages()
+    if (other := _version("perigee")) is not None:
+        yield Finding("name", False, OTHER.format(version=other))
     yield _run()
     yield _folders()
     yield _kernels()
