@@ -42,11 +42,11 @@ from perigee_lab import _core
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.learn import policy
 from perigee_lab.measure import journal, measured
-from perigee_lab.results import cells, dataset, kept
+from perigee_lab.results import cells, dataset, summary_cache
 from perigee_lab.results.metrics import flow_rows
 from perigee_lab.results.report.data import payload
 from perigee_lab.results.run import open_record
-from perigee_lab.runs import packing, parcels
+from perigee_lab.runs import packing, transfer
 from perigee_lab.runs.archive import INDEX, open_archive
 from perigee_lab.runs.verify import verify_command
 
@@ -102,7 +102,7 @@ def make_record(folder: Path) -> None:
     """A record of two flows, with its summary."""
     (folder / "s.toml").write_text(SCENARIO, encoding="utf-8")
     perigee.load(folder / "s.toml").run_all(["cubic"], seeds=[1], out=folder / "out")
-    kept.keep(open_record(folder / "out/cubic/seed1"), folder / "out/cubic/seed1")
+    summary_cache.store(open_record(folder / "out/cubic/seed1"), folder / "out/cubic/seed1")
 
 
 def read_record(folder: Path) -> None:
@@ -176,8 +176,8 @@ def summary_file(draw: random.Random, folder: Path) -> None:
 
 def read_summary(folder: Path) -> None:
     """Reads all cached summaries, as sweeps do."""
-    found = kept.read_all(folder / "out")
-    kept.summary_csv([k for _, k in found])
+    found = summary_cache.read_all(folder / "out")
+    summary_cache.summary_csv([k for _, k in found])
     dataset.query(folder / "out")
 
 
@@ -226,7 +226,7 @@ def read_measured(folder: Path) -> None:
 def make_parcel(folder: Path) -> None:
     """An archive of a record, as workers send it."""
     make_record(folder)
-    (folder / "parcel.tar").write_bytes(parcels.pack(folder / "out/cubic/seed1", "name"))
+    (folder / "parcel.tar").write_bytes(transfer.pack(folder / "out/cubic/seed1", "name"))
 
 
 def parcel_file(draw: random.Random, folder: Path) -> None:
@@ -243,7 +243,7 @@ def parcel_file(draw: random.Random, folder: Path) -> None:
 
 def read_parcel(folder: Path) -> None:
     """Unpacks an archive."""
-    parcels.unpack((folder / "parcel.tar").read_bytes(), folder / "in/seed1", force=True)
+    transfer.unpack((folder / "parcel.tar").read_bytes(), folder / "in/seed1", force=True)
     open_record(folder / "in/seed1")
 
 

@@ -22,7 +22,7 @@ def test_an_installation_that_works_is_called_so(cli: Cli) -> None:
     assert told["ok"]
     parts = {f["part"]: f for f in told["findings"]}
     assert "name" not in parts
-    assert "Mbit/s" in parts["a run"]["said"]
+    assert "Mbit/s" in parts["a run"]["message"]
     assert {"core", "packages", "real hosts", "learn", "cluster"} <= parts.keys()
 
 
@@ -31,15 +31,15 @@ def test_what_is_missing_comes_with_its_remedy(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(doctor, "_version", lambda p: None if p in ("pettingzoo", "scipy") else "1")
     found = {f.part: f for f in doctor.examined()}
     assert not found["learn"].ok
-    assert "perigee-lab[learn]" in found["learn"].said
+    assert "perigee-lab[learn]" in found["learn"].message
     assert found["learn"].optional
-    assert "pip install scipy" in found["packages"].said
+    assert "pip install scipy" in found["packages"].message
     assert not found["packages"].optional
-    assert "perigee kernel build" in found["real hosts"].said
+    assert "perigee kernel build" in found["real hosts"].message
     # The distribution `perigee` of PyPI.
     assert not found["name"].ok
-    assert "perigee 1 is another project" in found["name"].said
-    assert "pip uninstall perigee" in found["name"].said
+    assert "perigee 1 is another project" in found["name"].message
+    assert "pip uninstall perigee" in found["name"].message
 
 
 def test_kernels_of_another_version_are_out_of_date(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,11 +53,11 @@ def test_kernels_of_another_version_are_out_of_date(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(doctor, "_run", lambda: doctor.Finding("a run", True, ""))
     old = there(("linux", "patches"), ("linux", "agent"), ("mine", "patches"))
     assert not old.ok
-    assert old.said == "out of date: linux, mine: perigee kernel build"
+    assert old.message == "out of date: linux, mine: perigee kernel build"
     both = there(("linux", None), ("linux", None), ("linux", "agent"), ("mine", "agent"))
     assert both.ok
-    assert both.said.startswith("kernels linux; ")
-    assert "out of date: mine" in both.said
+    assert both.message.startswith("kernels linux; ")
+    assert "out of date: mine" in both.message
 
 
 def test_judge_names_kernels_that_are_out_of_date(

@@ -21,11 +21,11 @@ import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError
-from perigee_lab.results import dataset, kept
+from perigee_lab.results import dataset, summary_cache
 from perigee_lab.results.cells import open_sweep
 from perigee_lab.results.run import open_record
 from perigee_lab.results.summary import about_seeds
-from perigee_lab.runs import parcels
+from perigee_lab.runs import transfer
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_seeds_far_apart_take_no_memory(record: Path, cli: Cli) -> None:
 
 def test_damaged_summaries_are_computed_again(record: Path) -> None:
     path = record / "summary.json"
-    undamaged = kept.read(record)
+    undamaged = summary_cache.read(record)
     found = json.loads(path.read_text(encoding="utf-8"))
     for odd in (
         {"run": found["run"] | {"seed": "x"}},
@@ -167,7 +167,7 @@ def test_damaged_summaries_are_computed_again(record: Path) -> None:
         {"about": {"wall_s": "x"}},
     ):
         path.write_text(json.dumps(found | odd), encoding="utf-8")
-        assert repr(kept.read(record)) == repr(undamaged)
+        assert repr(summary_cache.read(record)) == repr(undamaged)
 
 
 @pytest.fixture(scope="module")
@@ -236,13 +236,13 @@ def test_damaged_results_of_a_sweep_are_named(sweep: Path, cli: Cli) -> None:
 
 
 def test_an_archive_unpacks_to_no_more_than_its_size(record: Path, tmp_path: Path) -> None:
-    packed = parcels.pack(record)
+    packed = transfer.pack(record)
     with pytest.raises(RecordError, match="is damaged"):
-        parcels.unpack(gzip.compress(packed), tmp_path / "in/seed1", force=True)
+        transfer.unpack(gzip.compress(packed), tmp_path / "in/seed1", force=True)
     large = tarfile.TarInfo("seed1/manifest.json")
     large.size = 1 << 40
     with pytest.raises(RecordError, match="is damaged"):
-        parcels.unpack(large.tobuf(tarfile.PAX_FORMAT) + packed[512:], tmp_path / "in/seed1", force=True)
+        transfer.unpack(large.tobuf(tarfile.PAX_FORMAT) + packed[512:], tmp_path / "in/seed1", force=True)
     assert not (tmp_path / "in/seed1").exists()
 
 

@@ -18,7 +18,7 @@ from perigee_lab.measure.fit.command import Fit, fit
 from perigee_lab.measure.fit.early import early
 from perigee_lab.measure.fit.held import held
 from perigee_lab.measure.fit.model import fitted
-from perigee_lab.measure.fit.seen import Probes, TrainRates, loads_of, probes_of
+from perigee_lab.measure.fit.observed import Probes, TrainRates, loads_of, probes_of
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.results.run import Run
 

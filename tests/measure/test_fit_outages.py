@@ -15,8 +15,8 @@ import pytest
 import perigee_lab as perigee
 from perigee_lab.measure.fit.command import fit, lines
 from perigee_lab.measure.fit.model import fitted
+from perigee_lab.measure.fit.observed import Load, Probes, loads_of, probes_of
 from perigee_lab.measure.fit.outages import Silence, Votes, votes
-from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of
 from perigee_lab.results.run import Run
 
 PATH = """

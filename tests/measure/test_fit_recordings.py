@@ -22,8 +22,8 @@ from conftest import ROOT, Cli
 from perigee_lab.measure.fit import files
 from perigee_lab.measure.fit.command import fit
 from perigee_lab.measure.fit.given import runs_of
+from perigee_lab.measure.fit.observed import probes_of
 from perigee_lab.measure.fit.recording import Given
-from perigee_lab.measure.fit.seen import probes_of
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.sky.traces import opportunities
 

@@ -24,7 +24,7 @@ import pytest
 from conftest import Cli, command
 from perigee_lab.measure import campaign as campaigns
 from perigee_lab.measure import clocks, journal, measured, sections, series, trains, transfers
-from perigee_lab.measure.fit.seen import TrainRates, probes_of, train_rates
+from perigee_lab.measure.fit.observed import TrainRates, probes_of, train_rates
 from perigee_lab.measure.net import client, protocol
 from perigee_lab.measure.net.client import Peer
 from perigee_lab.measure.net.limits import Daily, Limits
@@ -449,7 +449,7 @@ def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.Monke
         TrainRates("down", np.full(12, 20.0), np.full(12, 16.0)),
         TrainRates("up", np.array([5.0, 5.1, np.nan]), np.full(3, 40.0)),
     ]
-    monkeypatch.setattr("perigee_lab.measure.fit.seen.train_rates", lambda _: told)
+    monkeypatch.setattr("perigee_lab.measure.fit.observed.train_rates", lambda _: told)
     found = sections.dispersion([])
     assert found is not None
     assert found["table"][1:] == [
@@ -457,7 +457,7 @@ def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.Monke
         ["on the way back", "12", "20.00", "20.00 to 20.00", "20.00 to 20.00"],
     ]
     assert found["image"].startswith("data:image/png")
-    monkeypatch.setattr("perigee_lab.measure.fit.seen.train_rates", lambda _: [])
+    monkeypatch.setattr("perigee_lab.measure.fit.observed.train_rates", lambda _: [])
     assert sections.dispersion([]) is None
 
 

@@ -17,7 +17,7 @@ import pytest
 from conftest import Cli, command
 from perigee_lab.common.files import RecordError
 from perigee_lab.common.quantities import Quantity, quantity
-from perigee_lab.results import dataset, kept
+from perigee_lab.results import dataset, summary_cache
 from perigee_lab.results.run import find_records
 from perigee_lab.results.summary import summary_csv
 
@@ -150,15 +150,15 @@ def test_a_kept_summary_is_the_computed_one_and_a_damaged_one_is_computed(swept:
     assert (cell / "summary.csv").read_text(encoding="utf-8") == summary_csv(runs)
     for run in runs:
         assert run.folder is not None
-        read = kept.read(run.folder)
+        read = summary_cache.read(run.folder)
         assert {k for k, v in read.run.items() if v != run.summary[k] and not math.isnan(v)} == set()
-        text = (run.folder / kept.FILE).read_text(encoding="utf-8")
+        text = (run.folder / summary_cache.FILE).read_text(encoding="utf-8")
         other = json.loads(text)
         other["run"]["goodput_mbps"] = -1.0
-        for damaged in ("", "{", "[]", text.replace(kept.version(), "another"), json.dumps({**other, "code": "x"})):
-            (run.folder / kept.FILE).write_text(damaged, encoding="utf-8")
-            assert kept.read(run.folder).run["goodput_mbps"] == run.summary["goodput_mbps"]
-        (run.folder / kept.FILE).write_text(text, encoding="utf-8")
+        for damaged in ("", "{", "[]", text.replace(summary_cache.version(), "another"), json.dumps({**other, "code": "x"})):
+            (run.folder / summary_cache.FILE).write_text(damaged, encoding="utf-8")
+            assert summary_cache.read(run.folder).run["goodput_mbps"] == run.summary["goodput_mbps"]
+        (run.folder / summary_cache.FILE).write_text(text, encoding="utf-8")
 
 
 def test_large_sets_are_split_by_keys_and_read_back_equal(tmp_path: Path) -> None:

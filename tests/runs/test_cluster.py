@@ -35,7 +35,7 @@ from clusters import (
 )
 from conftest import Begin, Cli, little_room, wait_for
 from perigee_lab.common.files import RecordError
-from perigee_lab.runs import parcels
+from perigee_lab.runs import transfer
 from perigee_lab.runs.machines import Machines
 
 __all__ = ["certificates", "cluster", "in_the_open"]
@@ -390,12 +390,12 @@ def test_of_two_attempts_one_result_stays(tmp_path: Path) -> None:
     first: list[bool] = []
 
     def attempt(n: int) -> None:
-        with parcels.scratch(target) as folder:
+        with transfer.scratch(target) as folder:
             made = folder / "seed1"
             made.mkdir()
             (made / "manifest.json").write_text(str(n), encoding="utf-8")
             barrier.wait()
-            first.append(parcels.place(made, target, force=False))
+            first.append(transfer.place(made, target, force=False))
 
     threads = [threading.Thread(target=attempt, args=(n,)) for n in range(8)]
     for t in threads:
@@ -404,10 +404,10 @@ def test_of_two_attempts_one_result_stays(tmp_path: Path) -> None:
         t.join()
     assert sorted(first) == [False] * 7 + [True]
     assert [p.name for p in target.parent.iterdir()] == ["seed1"]
-    with parcels.scratch(target) as folder:
+    with transfer.scratch(target) as folder:
         (folder / "seed1").mkdir()
         (folder / "seed1" / "manifest.json").write_text("new", encoding="utf-8")
-        assert parcels.place(folder / "seed1", target, force=True)
+        assert transfer.place(folder / "seed1", target, force=True)
     assert (target / "manifest.json").read_text(encoding="utf-8") == "new"
 
 
@@ -421,10 +421,10 @@ def test_a_network_folder_may_be_stale_for_a_moment_but_not_for_ever(monkeypatch
             raise OSError(errno.ESTALE, "Stale file handle")
         return "done"
 
-    assert parcels.retried(act) == "done"
+    assert transfer.retried(act) == "done"
     left[0] = 100
     with pytest.raises(OSError, match="Stale"):
-        parcels.retried(act)
+        transfer.retried(act)
     left[0] = 100
 
     def forbidden() -> None:
@@ -432,7 +432,7 @@ def test_a_network_folder_may_be_stale_for_a_moment_but_not_for_ever(monkeypatch
         raise OSError(errno.EACCES, "no")
 
     with pytest.raises(OSError, match="no"):
-        parcels.retried(forbidden)
+        transfer.retried(forbidden)
     assert left[0] == 99
 
 
@@ -441,14 +441,14 @@ def test_what_comes_back_is_what_was_packed_or_refused(tmp_path: Path) -> None:
     (made / "programs").mkdir(parents=True)
     (made / "manifest.json").write_text("{}", encoding="utf-8")
     (made / "programs" / "out").write_bytes(b"\0\1")
-    data = parcels.pack(made)
+    data = transfer.pack(made)
     target = tmp_path / "out" / "cubic" / "seed1"
-    assert parcels.unpack(data, target, force=False)
+    assert transfer.unpack(data, target, force=False)
     assert (target / "programs" / "out").read_bytes() == b"\0\1"
-    assert not parcels.unpack(data, target, force=False)
+    assert not transfer.unpack(data, target, force=False)
     for damaged in (b"", b"x" * 600, data[:700]):
         with pytest.raises((RecordError, OSError)):
-            parcels.unpack(damaged, tmp_path / "other" / "seed1", force=False)
+            transfer.unpack(damaged, tmp_path / "other" / "seed1", force=False)
     assert not (tmp_path / "other").exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 from clusters import Cluster, certificates, cluster, in_the_open, needs_dask, swept, table
 from conftest import Cli
 from perigee_lab.common.files import RecordError
-from perigee_lab.runs import parcels
+from perigee_lab.runs import transfer
 
 __all__ = ["certificates", "cluster", "in_the_open"]
 
@@ -150,9 +150,11 @@ def test_an_archive_is_checked_against_the_result_that_is_expected(tmp_path: Pat
     target = tmp_path / "out" / "k.digest"
     for given, expected in ((None, name), (other, name)):
         with pytest.raises(RecordError, match=f"the object {name}.tar of the store is not the result"):
-            parcels.unpack(parcels.pack(digest, given), target, force=False, expected=parcels.Expected(expected, "key"))
+            transfer.unpack(
+                transfer.pack(digest, given), target, force=False, expected=transfer.Expected(expected, "key")
+            )
         assert not target.exists()
-    assert parcels.unpack(parcels.pack(digest, name), target, force=False, expected=parcels.Expected(name, "key"))
+    assert transfer.unpack(transfer.pack(digest, name), target, force=False, expected=transfer.Expected(name, "key"))
     assert target.read_bytes() == b"digest"
 
 

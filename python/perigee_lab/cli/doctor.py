@@ -56,7 +56,7 @@ class Finding:
 
     part: str
     ok: bool
-    said: str
+    message: str
     """Message: versions and paths, or what is wrong with its remedy."""
     optional: bool = False
 
@@ -71,7 +71,7 @@ def command(as_json: JsonOption = False) -> int:
         findings.append(finding)
         if not as_json:
             mark = "ok" if finding.ok else "--" if finding.optional else "!!"
-            print(f"{mark}  {finding.part:<14}{finding.said}", flush=True)
+            print(f"{mark}  {finding.part:<14}{finding.message}", flush=True)
     broken = [f for f in findings if not f.ok and not f.optional]
     if as_json:
         print(json.dumps({"ok": not broken, "findings": [asdict(f) for f in findings]}, indent=1))

@@ -123,7 +123,7 @@ def dispersion(runs: Sequence[Run]) -> Section | None:
     """Capacity of each direction from the trains of all cycles."""
     import matplotlib.pyplot as plt
 
-    from perigee_lab.measure.fit.seen import train_rates
+    from perigee_lab.measure.fit.observed import train_rates
 
     rates = {t.way: (t, trains.capacity(t.mbps, t.spread)) for t in train_rates(runs)}
     known = [(way, *rates[way]) for way in WAYS if way in rates]

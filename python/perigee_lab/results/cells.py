@@ -21,7 +21,7 @@ from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.common.quantities import quantity
 from perigee_lab.common.reading import MOST_TEXT, opened, read_text
 from perigee_lab.common.structures import Reader
-from perigee_lab.results import kept
+from perigee_lab.results import summary_cache
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.metrics import Row
 from perigee_lab.results.run import Run, find_records
@@ -242,10 +242,10 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
     for n, cell in enumerate(index.cells):
         where = folder / CELLS / cell.folder
         values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
-        found = kept.read_all(where)
+        found = summary_cache.read_all(where)
         if found:
-            kept.write_flows(where, found)
-            write_text(where / SUMMARY, kept.summary_csv([k for _, k in found]))
+            summary_cache.write_flows(where, found)
+            write_text(where / SUMMARY, summary_cache.summary_csv([k for _, k in found]))
         rows += [{**values, **k.run} for _, k in found]
         groups += [{**values, **g} for _, k in found for g in k.groups]
         origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import RecordError, naming
 from perigee_lab.common.names import visible
 from perigee_lab.common.quantities import NUMBER, TEXT, encodable, quantity
-from perigee_lab.results import checked, kept
+from perigee_lab.results import checked, summary_cache
 from perigee_lab.results.cells import INDEX, Sweep, open_sweep, read_index
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.writer import fresh_partial, publish
@@ -146,7 +146,7 @@ def _rows(folder: Path) -> pa.Table:
     if (folder / INDEX).exists():
         sweep = open_sweep(folder)
         return table_of(sweep.rows, sweep.keys)
-    found = kept.read_all(folder)
+    found = summary_cache.read_all(folder)
     if not found:
         raise RecordError(f"{folder} holds no results: give the folder of a sweep, or of perigee run")
     return table_of([{**k.run, "record": str(f), **k.about} for f, k in found])

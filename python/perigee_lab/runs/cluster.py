@@ -4,7 +4,7 @@
 Groups are submitted longest first, and more of them than there are threads, so that a cluster with
 automatic scaling sees pending work. Dask reruns the groups of a worker that died; this module
 handles groups with workers that die repeatedly, a lost scheduler and full disks. A result is stored
-once (`perigee_lab.runs.parcels`), however many attempts complete.
+once (`perigee_lab.runs.transfer`), however many attempts complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, has_no_room
 from perigee_lab.common.messages import complain
-from perigee_lab.runs import parcels, remote
+from perigee_lab.runs import remote, transfer
 from perigee_lab.runs.connect import connected
 from perigee_lab.runs.executor import Outcome, WorkerError, groups_of, message_of, raised
 from perigee_lab.runs.job import core_version
@@ -85,7 +85,7 @@ class ClusterExecutor:
         self.done = 0
         self.stopped = False
         self.said: set[str] = set()
-        self.store = None if machines.store is None else parcels.Store(machines.store)
+        self.store = None if machines.store is None else transfer.Store(machines.store)
         self.signs: dict[Path, Path] = {}
 
     def stop(self) -> None:
@@ -112,7 +112,7 @@ class ClusterExecutor:
             for sign in self.signs.values():
                 sign.unlink(missing_ok=True)
             for task in tasks:
-                parcels.forget_scratch(task.sink.target)
+                transfer.forget_scratch(task.sink.target)
 
     # ---- before ----------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class ClusterExecutor:
             return tasks
         names, left = self.store.names(), []
         for task in tasks:
-            name = parcels.name_of(task)
+            name = transfer.name_of(task)
             # With `force`, the stored result may be the one that is to be replaced.
             if name in names and not task.sink.arguments.get("force", False):
                 self._told(Outcome(task, self._placed(task, self.store.get(name))))
@@ -179,8 +179,8 @@ class ClusterExecutor:
             group = self.waiting.popleft()
             message = message_of(group.tasks, self.permission, self.about)
             for row, task in zip(message["tasks"], group.tasks, strict=True):
-                row["arguments"] = parcels.absolute(task.sink)
-                row["name"] = parcels.name_of(task) if self.store is not None else None
+                row["arguments"] = transfer.absolute(task.sink)
+                row["name"] = transfer.name_of(task) if self.store is not None else None
             way = {
                 "sign": None if self.store is not None else self._sign(group.tasks[0]),
                 "store": self.machines.store,
@@ -259,14 +259,14 @@ class ClusterExecutor:
         if data is not None:
             return self._placed(task, data)
         if self.store is not None:
-            return self._placed(task, self.store.get(parcels.name_of(task)))
+            return self._placed(task, self.store.get(transfer.name_of(task)))
         return None if seen(task.sink.target) else WorkerError(f"{task.sink.target} has not come from the worker")
 
     def _placed(self, task: Task, data: bytes) -> BaseException | None:
         try:
             force = bool(task.sink.arguments.get("force", False))
-            expected = None if self.store is None else parcels.Expected.of(task)
-            parcels.unpack(data, task.sink.target, force=force, expected=expected)
+            expected = None if self.store is None else transfer.Expected.of(task)
+            transfer.unpack(data, task.sink.target, force=force, expected=expected)
         except (OSError, RecordError) as error:
             return error
         return None
@@ -370,10 +370,10 @@ def seen(target: Path) -> bool:
 
     Network file systems show the files of other machines with a delay.
     """
-    for _ in range(parcels.TRIES):
-        if parcels.is_complete(target):
+    for _ in range(transfer.TRIES):
+        if transfer.is_complete(target):
             return True
-        time.sleep(parcels.PAUSE_S)
+        time.sleep(transfer.PAUSE_S)
     return False
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import PARTIAL, fresh, has_no_room
-from perigee_lab.runs import parcels
+from perigee_lab.runs import transfer
 from perigee_lab.runs.connect import module
 from perigee_lab.runs.worker import described, opened
 
@@ -63,7 +63,7 @@ def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
     except BaseException as error:
         return {**me, "answers": [{"task": t["id"], "error": described(error)} for t in group["tasks"]], "data": {}}
     shared = way["sign"] is not None and Path(way["sign"]).exists()
-    store = None if way["store"] is None else parcels.Store(way["store"])
+    store = None if way["store"] is None else transfer.Store(way["store"])
     for task in group["tasks"]:
         begin = time.perf_counter()
         try:
@@ -85,7 +85,7 @@ def _one(
     task: dict[str, Any],
     *,
     shared: bool,
-    store: parcels.Store | None,
+    store: transfer.Store | None,
     report: Callable[[int, float], bool],
     data: dict[int, bytes],
 ) -> bool:
@@ -93,7 +93,7 @@ def _one(
 
     sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
     target, force = sink.target, bool(sink.arguments.get("force", False))
-    if shared and store is None and not force and parcels.is_complete(target):
+    if shared and store is None and not force and transfer.is_complete(target):
         # An earlier attempt, on a worker that has since died, has written the result.
         return True
     with _folder(target, shared=shared and store is None) as folder:
@@ -111,11 +111,11 @@ def _one(
         if run is None:
             return False
         if store is not None:
-            store.put(task["name"], parcels.pack(here.target, task["name"]))
+            store.put(task["name"], transfer.pack(here.target, task["name"]))
         elif shared:
-            parcels.place(here.target, target, force=force)
+            transfer.place(here.target, target, force=force)
         else:
-            data[task["id"]] = parcels.pack(here.target)
+            data[task["id"]] = transfer.pack(here.target)
     return True
 
 
@@ -123,7 +123,7 @@ def _one(
 def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
     """Folder of a result in progress, next to its place or in a temporary folder."""
     if shared:
-        with parcels.scratch(target) as folder:
+        with transfer.scratch(target) as folder:
             yield folder
     else:
         with tempfile.TemporaryDirectory(prefix="perigee-", suffix=PARTIAL) as name:

@@ -17,7 +17,7 @@ from perigee_lab import _core
 from perigee_lab.common.files import inner, naming
 from perigee_lab.extensions import distributions, trust
 from perigee_lab.extensions.congestion import class_in, find, with_params
-from perigee_lab.results import kept
+from perigee_lab.results import summary_cache
 from perigee_lab.results.run import Run, from_core
 from perigee_lab.results.writer import RecordWriter
 from perigee_lab.runs.backends import SIMULATOR, Backend, by_key
@@ -263,7 +263,7 @@ def store_record(
 ) -> Run | None:
     """A sink: the record of a run in its folder, written during the run, with its captures.
 
-    `summarize` stores the summary next to the tables (`perigee_lab.results.kept`), from which many
+    `summarize` stores the summary next to the tables (`perigee_lab.results.summary_cache`), from which many
     runs are gathered later. Raises BrokenRunError if a host has ended, after writing the partial
     record.
     """
@@ -278,7 +278,7 @@ def store_record(
             for file in Path(capture).iterdir():
                 file.rename(partial / file.name)
         if summarize and run is not None:
-            kept.keep(run, partial)
+            summary_cache.store(run, partial)
 
     inner(Path(folder).parent)
     with RecordWriter(Path(folder), force=force) as writer:

@@ -9,5 +9,5 @@ They are computed only from saved tables; `perigee_studies` executes the runs. A
   figure's own tables.
 * `…_evidence`: the same from other runs, variants of the figure's.
 * `…_common`: parts of several figures of a study.
-* `never_…`: figures of ours, of what no paper published.
+* `unpublished_…`: figures of ours, of what no paper published.
 """

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from perigee_lab.measure.fit import files, quality
 from perigee_lab.measure.fit.files import write_scenario
 from perigee_lab.measure.fit.model import Path, fitted
+from perigee_lab.measure.fit.observed import Load, Probes, loads_of, probes_of, train_rates
 from perigee_lab.measure.fit.recording import Given, Recording, exactly, read
-from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of, train_rates
 from perigee_lab.measure.store import UNKNOWN
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from perigee_lab.measure.fit.seen import Probes
+    from perigee_lab.measure.fit.observed import Probes
 
 LEAST_INTERVALS = 3.0
 """Silences shorter than this many probe intervals cannot be recognised as outages."""

@@ -13,9 +13,9 @@ import numpy as np
 from perigee_lab.measure import series
 from perigee_lab.measure.fit.early import Early, early
 from perigee_lab.measure.fit.held import Held, held
+from perigee_lab.measure.fit.observed import Load, Probes, TrainRates
 from perigee_lab.measure.fit.outages import Votes, silences, votes
 from perigee_lab.measure.fit.recording import Recording
-from perigee_lab.measure.fit.seen import Load, Probes, TrainRates
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.measure.trains import Capacity, capacity
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perigee_lab.measure.fit.seen import Load
+from perigee_lab.measure.fit.observed import Load
 
 if TYPE_CHECKING:
     import numpy.typing as npt

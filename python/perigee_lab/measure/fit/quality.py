@@ -17,7 +17,7 @@ import numpy as np
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import written
-from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of
+from perigee_lab.measure.fit.observed import Load, Probes, loads_of, probes_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

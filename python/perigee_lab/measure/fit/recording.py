@@ -19,7 +19,7 @@ import numpy as np
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
-from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of
+from perigee_lab.measure.fit.observed import Load, Probes, loads_of, probes_of
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.sky.traces import opportunities
 

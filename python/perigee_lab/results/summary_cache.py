@@ -36,7 +36,7 @@ KNOWN = {c.name for c in COLUMNS}
 
 
 @dataclass(frozen=True)
-class Kept:
+class Summary:
     """Cached summary of a run."""
 
     run: Row
@@ -57,7 +57,7 @@ def version() -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def of(run: Run) -> Kept:
+def of(run: Run) -> Summary:
     """Computes the summary from the tables of a run."""
     from perigee_lab.results.metrics import flow_rows
 
@@ -66,10 +66,10 @@ def of(run: Run) -> Kept:
     made = run.manifest
     about = {n: made.get(n) for n in ABOUT}
     groups = [{k: v for k, v in row.items() if k != "background"} for row in run.by_group]
-    return Kept(run.summary, flows, count, groups, about)
+    return Summary(run.summary, flows, count, groups, about)
 
 
-def keep(run: Run, folder: Path) -> None:
+def store(run: Run, folder: Path) -> None:
     """Writes the summary of a run to the folder of its tables. Raises OSError."""
     kept = of(Run(run.manifest, folder))
     rows: dict[str, Any] = {"run": _encoded(kept.run), "flows": [_encoded(f) for f in kept.flows]}
@@ -78,7 +78,7 @@ def keep(run: Run, folder: Path) -> None:
     write_text(folder / FILE, json.dumps(text) + "\n")
 
 
-def read(folder: Path) -> Kept:
+def read(folder: Path) -> Summary:
     """Reads the summary of the record in a folder, or computes it without a valid cache.
 
     Raises:
@@ -99,7 +99,7 @@ def _encoded(row: Row) -> dict[str, Any]:
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
-def _validated(found: dict[str, Any]) -> Kept:
+def _validated(found: dict[str, Any]) -> Summary:
     """Decodes and checks a cache. Raises ValueError, KeyError, TypeError, AttributeError if damaged."""
     flows = [_decoded(f) for f in found["flows"]]
     count, about = found["flow_count"], found["about"]
@@ -111,7 +111,7 @@ def _validated(found: dict[str, Any]) -> Kept:
     if wrong or not all(isinstance(about.get(k), str | None) for k in ("key", "version", "finished")):
         raise ValueError("invalid origin")
     groups = [_decoded(g) for g in found["groups"]]
-    return Kept(_decoded(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
+    return Summary(_decoded(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
 
 
 def _decoded(row: dict[str, Any]) -> Row:
@@ -127,14 +127,14 @@ def _decoded(row: dict[str, Any]) -> Row:
     return {k: math.nan if v is None and k not in TEXTS else v for k, v in row.items()}
 
 
-def read_all(folder: Path) -> list[tuple[Path, Kept]]:
+def read_all(folder: Path) -> list[tuple[Path, Summary]]:
     """Folder and summary of each complete record under `folder`, sorted by scheme and seed."""
     found = [(f, read(f)) for f in record_folders(folder)]
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
 
 
-def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
+def write_flows(folder: Path, found: Sequence[tuple[Path, Summary]]) -> None:
     """Writes the rows of flows of these runs to a file of their own, unless summary.csv has them.
 
     Raises:
@@ -144,13 +144,13 @@ def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
     flow_file.write(folder, len(found), count, [partial(_flows_of, f, k) for f, k in found])
 
 
-def _flows_of(folder: Path, kept: Kept) -> list[Row]:
+def _flows_of(folder: Path, kept: Summary) -> list[Row]:
     from perigee_lab.results.metrics import flow_rows
 
     return kept.flows if len(kept.flows) == kept.flow_count else flow_rows(open_record(folder))
 
 
-def summary_csv(kept: Sequence[Kept]) -> str:
+def summary_csv(kept: Sequence[Summary]) -> str:
     """Text of summary.csv, as of `perigee_lab.results.summary.summary_csv`, from cached summaries."""
     flows = lambda: [row for k in kept for row in k.flows]  # noqa: E731
     return rows_csv([k.run for k in kept], sum(k.flow_count for k in kept), flows)
