@@ -70,6 +70,30 @@ interval = "10 ms"
 do = "download"
 bytes = "300 kB"
 """
+GATEWAYS = """name,lat,lon,dishes
+Usingen,50.33,8.47,8
+Ibi,38.63,-0.55,8
+"""
+CELLS = """name,lat,lon,population
+Berlin,52.5,13.4,3700000
+Madrid,40.4,-3.7,3300000
+Paris,48.9,2.4,2100000
+"""
+DEMAND = """
+[run]
+duration = "2 h"
+[source.constellation]
+preset = "starlink-shell1"
+[[nodes]]
+file = "gateways.csv"
+[demand]
+file = "cells.csv"
+step = "60 s"
+active = 0.1
+terminals = 30000
+[demand.down]
+gateway = "3 Gbit"
+"""
 SERVE = """
 import socket
 peer, _ = socket.create_server(("", 7000)).accept()
@@ -145,6 +169,16 @@ CASES = (
         ("measure", "run", "../c.toml", "--server", "SERVER", "--key-file", "../key", "--out", "out"),
         complete,
     ),
+    Case(
+        "demand",
+        ("demand", "run", "../d.toml", "--out", "out"),
+        files("chunks/*.json", "*/*.parquet", "*.parquet", "*.csv"),
+    ),
+    Case(
+        "policies",
+        ("demand", "sweep", "../d.toml", "--set", "demand.gateway=nearest,balanced", "--out", "out"),
+        files("sweep.csv"),
+    ),
     Case("train", ("train", "../r.toml", "--out", "out", "--no-report"), files("*.policy", "scores.csv")),
     Case("exec", ("exec", "../s.toml", "--out", "out", "--force", *PROGRAMS), tables),
     Case("emulate", ("emulate", "../s.toml", "--out", "out", "--force", *PROGRAMS), complete),
@@ -179,6 +213,9 @@ def inputs(base: Path) -> None:
     (base / "s.toml").write_text(SCENARIO, encoding="utf-8")
     (base / "r.toml").write_text(RECIPE, encoding="utf-8")
     (base / "c.toml").write_text(CAMPAIGN, encoding="utf-8")
+    (base / "gateways.csv").write_text(GATEWAYS, encoding="utf-8")
+    (base / "cells.csv").write_text(CELLS, encoding="utf-8")
+    (base / "d.toml").write_text(DEMAND, encoding="utf-8")
     (base / "key").write_text(KEY + "\n", encoding="utf-8")
     (base / "key").chmod(0o600)
     words = [

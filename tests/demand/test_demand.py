@@ -141,6 +141,20 @@ def test_many_cells_are_drawn_as_the_mean_of_their_square(monkeypatch: pytest.Mo
     plt.close(figure)
 
 
+def test_a_kill_before_the_first_chunk_leaves_a_folder_that_can_be_used_again(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path)
+    for name in ("chunks", *columns.PARTS):
+        (tmp_path / "out" / name).mkdir(parents=True)
+    (tmp_path / "out/vertices.parquet").write_bytes(b"half")
+    # Files that no interrupted start leaves are somebody else's.
+    (tmp_path / "out/cells/mine.csv").touch()
+    done = cli("demand", "run", "s.toml", "--out", "out")
+    assert done.returncode == 2 and "is not empty" in done.stderr
+    (tmp_path / "out/cells/mine.csv").unlink()
+    done = cli("demand", "run", "s.toml", "--out", "out")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     fail = '[[demand.failure]]\ngateway = ["Raisting", "Fucino"]\nat = "10 min"\nlength = "10 min"\n'

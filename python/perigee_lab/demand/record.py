@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 """Written when the record is complete."""
 START = "start.json"
-"""Written first: what the record is of."""
+"""What the record is of: written after the empty folders of the parts and the vertices."""
+VERTICES = "vertices.parquet"
 FACTS = "chunks"
 FORMAT = 1
 AGAIN = "compute it again, with --force"
@@ -101,12 +102,20 @@ def _make_room(out: Path, key: str, *, force: bool) -> None:
             (out / name).unlink(missing_ok=True)
         return
     if not start.exists():
-        strange = [p.name for p in out.iterdir() if not p.name.startswith(".")]
-        if strange:
-            raise DemandError(f"{out} is not empty ({strange[0]}): choose another folder, or say --force")
+        found = [p for p in out.iterdir() if not p.name.startswith(".")]
+        if found and not _is_interrupted_start(found):
+            raise DemandError(f"{out} is not empty ({found[0].name}): choose another folder, or say --force")
         return
     if Record(out).start["key"] != key:
         raise DemandError(f"{out} has the demand of another scenario: choose another folder, or say --force")
+
+
+def _is_interrupted_start(found: list[Path]) -> bool:
+    """Whether a folder has nothing but what `_write_start` makes before the file of the start."""
+    names = {p.name for p in found}
+    folders = [p for p in found if p.name in (FACTS, *PARTS) and p.is_dir() and not p.is_symlink()]
+    empty = all(next(p.iterdir(), None) is None for p in folders)
+    return bool(folders) and empty and names - {p.name for p in folders} <= {VERTICES}
 
 
 def _write_start(out: Path, scenario: Scenario, about: dict[str, Any], key: str) -> None:
@@ -131,7 +140,7 @@ def _write_start(out: Path, scenario: Scenario, about: dict[str, Any], key: str)
         "name": [*about["satellites"], *(g["name"] for g in ground)],
         **{k: pa.array(np.array(v, dtype=np.float64), from_pandas=True) for k, v in numbers.items()},
     }
-    _write(out / "vertices.parquet", pa.table(columns, schema=schema("vertices")))
+    _write(out / VERTICES, pa.table(columns, schema=schema("vertices")))
     kept = {k: v for k, v in about.items() if k not in ("satellites", "cells")}
     counts = {"satellites": len(about["satellites"]), "cells": len(about["cells"])}
     head = {"what": "demand", "format": FORMAT, "key": key, "name": scenario.core.name, **kept, **counts}
@@ -303,7 +312,7 @@ class Record:
     @cached_property
     def vertices(self) -> pd.DataFrame:
         """Satellites, gateways and cells, by number."""
-        path = self.folder / "vertices.parquet"
+        path = self.folder / VERTICES
         start = self.start
         count = start["satellites"] + len(start["gateways"]) + start["cells"]
         found = checked.table(path, "vertices", count)
