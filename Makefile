@@ -13,7 +13,7 @@ DEMO := runs/demo
 AGENT := python/perigee_lab/hosts/perigee-hosts
 AGENT_SOURCES := $(wildcard $(addprefix python/perigee_lab/hosts/agent/,*.c *.h namespaces/*.c namespaces/*.h))
 
-.PHONY: help setup agent demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz coverage kills faults conserve mutants figures docs site dist format vendor clean guards words
+.PHONY: help setup agent demo kernel gateway hosts capi install deb ebpf test learn cluster slow shipped check bench fuzz coverage kills faults conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -77,6 +77,15 @@ gateway: $(VENV)/maturin  ## Build the gateway that splits connections (perigee 
 
 hosts: kernel  ## The tests of real hosts
 	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_why_hosts.py tests/hosts/test_exec.py
+
+capi:  ## The controllers for C (libperigee_cc), into target/release
+	cargo build --release --locked -p perigee-capi
+
+install: capi  ## The controllers for C into PREFIX (/usr/local), with a file for pkg-config
+	crates/perigee-capi/install.sh
+
+deb: capi  ## The controllers for C as Debian packages, in build/deb (needs dpkg-deb)
+	crates/perigee-capi/deb.sh
 
 ebpf:  ## OrbCC for Linux's own TCP (needs clang), into build/orbcc
 	$(MAKE) --no-print-directory -C orbcc

@@ -21,7 +21,7 @@ BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
 GUIDES = {
     *("cluster", "gateway", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning"),
     *("maps", "measure", "measure-campaign", "measure-fit", "measure-import", "orbcc-on-your-machines"),
-    *("plugins", "rain", "sweeps"),
+    *("plugins", "quic-stack", "rain", "sweeps"),
 }
 PAGES = [
     "tutorials/first-run.md",

@@ -38,6 +38,10 @@ fn place(test: &str) -> PathBuf {
         let from = built.join(format!("libperigee_capi{ending}"));
         std::fs::copy(&from, dir.join(format!("libperigee_cc{ending}"))).unwrap();
     }
+    // The name by which programs load it (build.rs).
+    let loaded = if cfg!(target_os = "macos") { "libperigee_cc.0.dylib" } else { "libperigee_cc.so.0" };
+    let shared = format!("libperigee_cc{}", std::env::consts::DLL_SUFFIX);
+    std::fs::copy(dir.join(shared), dir.join(loaded)).unwrap();
     dir
 }
 
