@@ -72,6 +72,9 @@ def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, t
     told = json.loads((folder / "programs/programs.json").read_text())
     assert [t["exit_code"] for t in told] == [None, 0]
     assert (folder / "programs/1-s1.output").read_text() == done.stdout
+    report = tmp_path / "out/report.html"
+    assert done.stderr.splitlines()[-1] == f"perigee: record {folder}, report {report}"
+    assert "<html" in report.read_text()
     again = cli(*words[:3], tmp_path / "again", *words[4:])
     assert again.stdout == done.stdout
     other = open_record(tmp_path / "again/programs/seed1")
@@ -85,11 +88,12 @@ def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, sc
     line = (
         "hostname; cat mine; echo after > mine; cat mine; echo kept > shared/new; head -c 8 /dev/urandom | od -An -tx1"
     )
-    words = ("exec", scenario, "--writable", tmp_path / "shared", "--json", "--at", "s1", line)
+    words = ("exec", scenario, "--writable", tmp_path / "shared", "--json", "--no-report", "--at", "s1", line)
     done, again = cli(*words), cli(*words)
     told = json.loads(done.stdout)["programs"][0]
     assert told["exit_code"] == 0, told
     assert told["output"].startswith("s1\nbeforeafter\n")
+    assert "report" not in json.loads(done.stdout)
     assert (tmp_path / "mine").read_text() == "before"
     assert (tmp_path / "shared/new").read_text() == "kept\n"
     # Random numbers are derived from the seed of the scenario.
@@ -147,6 +151,49 @@ def test_the_last_program_decides_the_exit_code(
 ) -> None:
     done = cli("exec", scenario, "--at", "s1", "--", *command)
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+POLITE = """
+import signal, sys, time
+def end(number, frame):
+    time.sleep(0.5)
+    open("log", "w").write("complete")
+    print("wrote its log", flush=True)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, end)
+time.sleep(1000)
+"""
+
+
+@real
+def test_a_server_writes_its_log_after_the_end(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    server = ("--at", "d1", "cd logs; exec python3 -c '" + POLITE.replace("'", '"') + "'")
+    words = ("exec", scenario, "--writable", tmp_path / "logs", "--out", tmp_path / "out", "--force")
+    client = ("--at", "s1", "--", "sleep", "1")
+    done = cli(*words, *server, *client)
+    assert (done.returncode, "[d1] wrote its log" in done.stderr) == (0, True), done.stderr
+    assert "was still running at the end; exit code 3 0.5" in done.stderr
+    assert (tmp_path / "logs/log").read_text() == "complete"
+    (tmp_path / "logs/log").unlink()
+    # Its record ends at the same instant without that time.
+    manifest = open_record(tmp_path / "out/programs/seed1").manifest
+    done = cli(*words, "--grace", "0s", *server, *client)
+    assert (done.returncode, "was still running at the end\n" in done.stderr) == (0, True), done.stderr
+    assert not (tmp_path / "logs/log").exists()
+    assert open_record(tmp_path / "out/programs/seed1").manifest.tables == manifest.tables
+
+
+@real
+def test_a_program_that_ignores_sigterm_is_killed(cli: Cli, scenario: Path) -> None:
+    deaf = ("--at", "d1", "trap '' TERM; while true; do sleep 0.1; done")
+    done = cli("exec", scenario, *deaf, "--at", "s1", "--", "true")
+    assert (done.returncode, "did not exit on SIGTERM, and was killed" in done.stderr) == (0, True), done.stderr
+
+
+def test_a_grace_that_is_no_time_is_refused(cli: Cli, scenario: Path) -> None:
+    done = cli("exec", scenario, "--grace", "long", "--at", "s1", "--", "true")
+    assert (done.returncode, "hosts.grace" in done.stderr) == (2, True), done.stderr
 
 
 @real

@@ -128,3 +128,25 @@ def test_stories_keep_what_programs_write() -> None:
     assert stories.files()["programs/0-a-b.output"] == b"xy"
     assert stories.all[0].ending == "killed by signal 9 (SIGKILL) after 1 s"
     assert named(99) == "99"
+
+
+def test_programs_that_exit_on_sigterm_were_running_at_the_end() -> None:
+    stories = Stories([Program("a", (name,)) for name in ("done", "polite", "deaf", "late", "plain")])
+    for number in (0, 1, 2, 4):
+        stories("begun", 5, number, b"", 0)
+    stories("exited", 6, 0, b"", 0)
+    stories("ending", 10, 0, b"", 0)
+    stories("killed", 11, 4, b"", 15)
+    stories("output", 11, 1, b"log", 0)
+    stories("exited", 250_000_010, 1, b"", 3)
+    assert [s.ending for s in stories.all] == [
+        "exit code 0 after 1e-09 s",
+        "was still running at the end; exit code 3 0.25 s after SIGTERM",
+        "was still running at the end, did not exit on SIGTERM, and was killed",
+        "was not started before the end",
+        "was still running at the end, and ended on SIGTERM",
+    ]
+    assert [s.exit_code for s in stories.all] == [0, 124, 124, 124, 124]
+    polite = stories.as_json()[1]
+    times = [polite[key] for key in ("exit_code", "terminated_ns", "exited_ns", "exited_code")]
+    assert (times, stories.all[1].written["output"]) == ([None, 10, 250_000_010, 3], b"log")

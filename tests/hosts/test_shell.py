@@ -107,6 +107,9 @@ def test_a_signal_ends_the_session_and_the_terminal_is_as_before(person: Person)
 
 @real
 def test_a_shell_needs_a_terminal(cli: Cli, scenario: Path) -> None:
+    for backend in ("linux", "emulation"):
+        done = cli("shell", scenario, "--backend", backend, "--at", "s1", "true", "--at", "d1")
+        assert (done.returncode, "a shell needs a terminal" in done.stderr) == (2, True), done.stderr
     done = cli("shell", scenario, "--at", "s1")
     assert (done.returncode, "perigee exec" in done.stderr) == (2, True), done.stderr
 

@@ -29,6 +29,9 @@ pub const MTU: u32 = 1500;
 /// Ethernet header of frames with notices, addressed to the agent's interface.
 const NOTICE: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb7];
 
+/// Frame after which the agent ends all programs (`ending.c`).
+pub const ENDING: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb8];
+
 /// Frame with a notice, a line of text, to the agent for a host, by its number in that guest.
 pub fn notice(host: usize, text: &str) -> Box<[u8]> {
     [&NOTICE[..], format!("{host} {text}\n").as_bytes()].concat().into()

@@ -29,6 +29,8 @@ const MAX_REPORT: usize = 1 << 17;
 /// Size of the socket buffer for frames that arrive while this process is not running: some 14,000
 /// frames with root privileges. Other users get twice net.core.rmem_max.
 const SOCKET_BYTES: usize = 16 << 20;
+/// In place of the number of a host in a message to the agent: the end of the run.
+const END_OF_RUN: u32 = u32::MAX;
 /// Maximum number of frames taken from one interface before the others get their turn.
 const TURN: usize = 64;
 
@@ -186,6 +188,14 @@ impl Live {
     pub fn set_carrier(&mut self, host: usize, carrier: bool) -> Result<(), GuestError> {
         let words = [host as u32, u32::from(carrier)].map(u32::to_ne_bytes);
         self.control.write_all(&words.concat()).map_err(GuestError::gone)
+    }
+
+    /// Requests the end of all programs, which the agent sends SIGTERM.
+    ///
+    /// # Errors
+    /// If the other process has exited.
+    pub fn end_programs(&mut self) -> Result<(), GuestError> {
+        self.control.write_all(&[END_OF_RUN, 0].map(u32::to_ne_bytes).concat()).map_err(GuestError::gone)
     }
 
     fn send(&self, host: usize, frame: &[u8]) -> bool {

@@ -33,6 +33,10 @@ pub enum Report {
     Wrote(Nanos, u32, Stream, Vec<u8>),
     /// A program has ended.
     Exited(Nanos, u32, Exit),
+    /// The run has ended, and programs have received SIGTERM. The core creates this one.
+    Ending(Nanos),
+    /// No process of programs is left on a kernel at the end of the run.
+    Gone,
 }
 
 /// An object requested by the receiver of a flow.
@@ -236,6 +240,7 @@ fn event(kind: u16, payload: &[u8]) -> Option<Report> {
         }
         10 | 11 => Some(Report::Silence(at, flow, kind == 10)),
         13 => Some(Report::Answered(at, flow)),
+        14 => Some(Report::Gone),
         12 => {
             let object = Object {
                 number: long(payload, 12)?,

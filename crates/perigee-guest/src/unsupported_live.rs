@@ -56,6 +56,14 @@ impl Live {
     }
 
     /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn end_programs(&mut self) -> Result<(), GuestError> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
     pub fn overruns(&self) -> u64 {
         match self.0 {}
     }

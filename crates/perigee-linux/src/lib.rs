@@ -50,7 +50,7 @@ use perigee_backend::recording::{begin_record, failed, run_and_record, simulator
 use perigee_backend::routes::RouteListener;
 use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_guest::job::{Job, EPOCH, MTU};
+use perigee_guest::job::{Job, ENDING, EPOCH, MTU};
 use perigee_guest::report::Report;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
@@ -63,6 +63,7 @@ pub use plan::HostPrograms;
 use plan::{HostPlan, Program, Schemes, LONGER_HEADER};
 use programs::Programs;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -75,6 +76,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Delay from the delivery of a packet by the network to its arrival at a host.
 const HAND_OVER: Nanos = Nanos(1);
+
+/// Interval at which programs that have some time to exit are checked.
+const STEP: Nanos = Nanos::from_millis(10);
 
 /// CPU seconds per frame of a real host, in total (design/performance.md).
 pub const FRAME_CPU_S: f64 = 7e-6;
@@ -99,6 +103,8 @@ pub struct LinuxHosts {
     pub offload: bool,
     /// Nodes with interfaces that lose their carrier in outages.
     pub carrier: Vec<String>,
+    /// Time that programs have to exit after the end of the run; zero = none.
+    pub grace: Nanos,
     /// Receives reports about programs, in order of simulated time.
     pub listener: Option<Listener>,
     /// Keyboard of a program with a terminal.
@@ -181,13 +187,17 @@ impl Records for LinuxHosts {
             end,
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
+            ran_until: Nanos::ZERO,
             given: 0,
             looked: perigee_guest::wall_clock::now(),
             strays: Strays::new(),
         };
         turns.set_up()?;
-        let went = turns.run(&mut |now| !sink_failed.get() && progress(now));
-        let mut remarks: Vec<String> = pinged.into_iter().chain(turns.remarks()).collect();
+        let mut progress = |now| !sink_failed.get() && progress(now);
+        let went = turns.run(&mut progress);
+        let ended =
+            if matches!(went, Ok(false)) { turns.end_programs(self.grace, &mut progress) } else { None };
+        let mut remarks: Vec<String> = pinged.into_iter().chain(turns.remarks()).chain(ended).collect();
         remarks.extend(turns.carriers.remarks(&plan));
         if !self.programs.is_empty() {
             remarks.extend(plan.host_name_notes(header));
@@ -324,6 +334,8 @@ struct Turns<'p, 's, O> {
     outgoing: VecDeque<Sent>,
     /// Hosts have received all arrivals before this instant.
     given_until: Nanos,
+    /// No host has run, and no packet has been given to one, beyond this instant.
+    ran_until: Nanos,
     /// Number of packets that hosts have received but the network has not delivered yet.
     given: u64,
     /// Time of the latest call of the progress callback.
@@ -377,7 +389,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Passes packets to hosts that are certain to be delivered to them; no other packet can reach
     /// them before the returned instant.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
-        let Turns { plan, guests, simulation, pace, given, .. } = self;
+        let Turns { plan, guests, simulation, pace, given, ran_until, .. } = self;
         // Notices are delivered when the network reaches them.
         let notice = if plan.job.commands.is_empty() { Nanos::MAX } else { simulation.next_notice() };
         let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(notice);
@@ -385,12 +397,15 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked, frame.telemetry.as_ref());
                 guests.deliver(to, frame.at + HAND_OVER + EPOCH, bytes);
+                *ran_until = (*ran_until).max(frame.at + HAND_OVER);
                 *given += 1;
             }
         });
         let certain = certain.min(limit);
         self.given_until = certain;
-        certain.min(self.end) + HAND_OVER
+        let horizon = certain.min(self.end) + HAND_OVER;
+        self.ran_until = self.ran_until.max(horizon);
+        horizon
     }
 
     /// Calls the progress callback at intervals and returns its result.
@@ -456,6 +471,37 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             n => Some(format!("{n} packets were lost at hosts that gave their interfaces no buffers")),
         };
         border::remarks(self.plan, &self.strays).chain(lost).chain(self.programs.remarks()).collect()
+    }
+
+    /// Lets programs exit for up to `grace` after the end, when no packets are carried. Returns a
+    /// warning if the guests fail.
+    fn end_programs(&mut self, grace: Nanos, progress: &mut dyn FnMut(Nanos) -> bool) -> Option<String> {
+        let commands = &self.plan.job.commands;
+        let of_programs = |kernel: &&Range<usize>| commands.iter().any(|c| kernel.contains(&c.host));
+        let mut left = self.plan.kernels.iter().filter(of_programs).count();
+        if grace == Nanos::ZERO || left == 0 {
+            return None;
+        }
+        self.programs.ending(self.end);
+        let mut at = self.ran_until + HAND_OVER;
+        let limit = at + grace;
+        self.guests.tell(at + EPOCH, &ENDING);
+        while let Some(wakes_at) = self.guests.wakes_at().filter(|wake| *wake < limit + EPOCH) {
+            at = (at.max(wakes_at.saturating_sub(EPOCH)) + STEP).min(limit);
+            let reached = self.end;
+            let went = self.guests.run(at + EPOCH, &mut || progress(reached), &mut self.outgoing);
+            for frame in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
+                for report in report::read(&frame.bytes).unwrap_or_default() {
+                    left -= usize::from(self.programs.update_after_end(&report) && left > 0);
+                }
+            }
+            match went {
+                Ok(()) if left > 0 => {}
+                Ok(()) | Err(GuestError::Stopped) => return None,
+                Err(e) => return Some(format!("while programs were given time to exit: {}", self.blamed(e))),
+            }
+        }
+        None
     }
 
     /// Ends the guests; returns the observer and the network's outcome.

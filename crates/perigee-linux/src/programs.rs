@@ -4,6 +4,7 @@
 use crate::plan::Program;
 use crate::Listener;
 use perigee_guest::report::{Exit, Report};
+use perigee_units::Nanos;
 use std::sync::PoisonError;
 
 /// State of programs during a run.
@@ -35,13 +36,39 @@ impl<'a> Programs<'a> {
             _ => return false,
         };
         // The number comes from the guest and may be invalid.
-        let Some(known) = self.states.get_mut(id as usize) else { return false };
-        if let Some(listener) = self.listener {
-            listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
+        if id as usize >= self.states.len() {
+            return false;
         }
+        self.listen(report);
+        let known = &mut self.states[id as usize];
         *known = state.unwrap_or(*known);
         let awaits = self.programs[id as usize].awaited && matches!(known, State::Ended(_));
         awaits && self.awaited().all(|state| matches!(state, State::Ended(_)))
+    }
+
+    /// Notifies the listener that the run has ended; the programs that still run receive SIGTERM.
+    pub fn ending(&self, at: Nanos) {
+        self.listen(&Report::Ending(at));
+    }
+
+    /// Passes reports that arrive after the end to the listener: [`Programs::remarks`] stays as of
+    /// the end. True if no process of a kernel is left.
+    pub fn update_after_end(&self, report: &Report) -> bool {
+        let id = match report {
+            Report::Gone => return true,
+            Report::Exited(_, id, _) | Report::Wrote(_, id, ..) => *id,
+            _ => return false,
+        };
+        if (id as usize) < self.states.len() {
+            self.listen(report);
+        }
+        false
+    }
+
+    fn listen(&self, report: &Report) {
+        if let Some(listener) = self.listener {
+            listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
+        }
     }
 
     fn awaited(&self) -> impl Iterator<Item = &State> {
@@ -78,7 +105,7 @@ fn named(p: &Program) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perigee_units::Nanos;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn the_run_ends_with_the_last_program_that_is_awaited() {
@@ -102,5 +129,23 @@ mod tests {
         assert!(!programs.update(&exited(7, Exit::Code(0))));
         assert!(programs.update(&exited(1, Exit::Code(0))));
         assert!(!programs.update(&exited(0, Exit::Code(0))), "not awaited");
+    }
+
+    #[test]
+    fn programs_that_exit_after_the_end_were_running_at_the_end() {
+        let server = Program { words: vec!["server".into()], awaited: true, ..Program::default() };
+        let all = [server];
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let copy = received.clone();
+        let listener: Listener = Arc::new(Mutex::new(move |r: &Report| copy.lock().unwrap().push(r.clone())));
+        let mut programs = Programs::new(&all, Some(&listener));
+        programs.update(&Report::Begun(Nanos(1), 0));
+        programs.ending(Nanos(5));
+        let exited = Report::Exited(Nanos(6), 0, Exit::Code(0));
+        assert!(!programs.update_after_end(&exited));
+        assert!(!programs.update_after_end(&Report::Exited(Nanos(6), 9, Exit::Code(0))), "of any value");
+        assert!(programs.update_after_end(&Report::Gone));
+        assert_eq!(*received.lock().unwrap(), [Report::Begun(Nanos(1), 0), Report::Ending(Nanos(5)), exited]);
+        assert_eq!(programs.remarks(), ["program server at : was still running at the end"]);
     }
 }

@@ -47,6 +47,7 @@ fn tell(call: &Py<PyAny>, report: &Report) {
         Report::Wrote(at, program, Stream::Errors, bytes) => ("errors", at, program, bytes, 0),
         Report::Exited(at, program, Exit::Code(code)) => ("exited", at, program, &[], *code),
         Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], *signal),
+        Report::Ending(at) => ("ending", at, &0, &[], 0),
         _ => return,
     };
     // The listener stores its own exceptions and raises them afterwards.

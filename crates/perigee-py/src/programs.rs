@@ -40,9 +40,9 @@ pub struct Programs {
     /// Folders that the programs may modify.
     #[pyo3(item)]
     pub(crate) writable: Vec<PathBuf>,
-    /// Called with the kind ("begun", "output", "errors", "exited", "killed"), the simulated time
-    /// in ns, the number of the program (the scenario's come first), the bytes that it wrote, and
-    /// the exit code or signal.
+    /// Called with the kind ("begun", "output", "errors", "exited", "killed", or "ending" when all of
+    /// them receive SIGTERM), the simulated time in ns, the number of the program (the scenario's come
+    /// first), the bytes that it wrote, and the exit code or signal.
     #[pyo3(item)]
     pub(crate) listener: Py<PyAny>,
     /// Keyboard of a program with a terminal: called with a time in seconds, it waits for keys for

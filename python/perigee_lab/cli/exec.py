@@ -14,6 +14,7 @@ from perigee_lab.cli import given
 from perigee_lab.cli.backend import ClockOption, HostsBackendOption, KernelOption, check_hosts, chosen, name_of
 from perigee_lab.cli.options import (
     EnvOption,
+    GraceOption,
     JsonOption,
     ScenarioArg,
     SetOption,
@@ -33,24 +34,27 @@ def command(
     backend: HostsBackendOption = None,
     kernel: KernelOption = None,
     use: UseOption = None,
+    grace: GraceOption = None,
     sets: SetOption = None,
     stdin: StdinOption = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     clock: ClockOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Run programs on Linux under a scenario's network.
+    """Run programs on Linux under a scenario's network; record and report.
 
     --at NODE [--] COMMAND...: programs of this machine, on real hosts.
 
     Each program has an --at; they come last. They see the machine's files; what they write stays in memory.
     They start 0.1 s apart, in simulated time; the run ends when the last one in the list ends, whose exit
-    code is that of this command, or with the scenario's duration, which kills what still runs (exit code 124;
-    125 where Perigee fails). One argument with spaces is a line for the shell. Flows of the compared scheme
-    carry the programs' packets; flows with their own scheme run alongside.
+    code is that of this command, or with the scenario's duration (exit code 124; 125 where Perigee fails).
+    Programs that still run receive SIGTERM then, and are killed after --grace. One argument with spaces is a
+    line for the shell. Flows of the compared scheme carry the programs' packets; flows with their own scheme
+    run alongside.
 
     With --backend emulation hosts are network namespaces of this machine, in real time and without root. Programs may
     change the machine's files then, as their user; how late packets were is in the record, and a run that was too
@@ -67,12 +71,12 @@ def command(
     # Reads the input completely up front: virtual time does not wait for it.
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], read)
-    options = Options(out, writable or [], force, as_json, pcap)
+    options = Options(out, writable or [], force, as_json, pcap, report=report)
     name = name_of(backend, None, clock, default="linux")
     check_hosts(name, kernel, writable, use)
     if name == "emulation":
-        loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
+        loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust, as_json=as_json)
         return emulate_command(loaded, commands, options, use or [])
     on = chosen(name, kernel)
-    loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
+    loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust, as_json=as_json)
     return exec_command(loaded, commands, on, options)

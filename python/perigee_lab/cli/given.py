@@ -32,6 +32,11 @@ def elements(tle: Path | None) -> list[str]:
     return [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
 
 
+def grace(time: str | None) -> list[str]:
+    """The override of the time that programs have to exit by --grace."""
+    return [] if time is None else [f"hosts.grace={quoting.toml(time)}"]
+
+
 @contextmanager
 def problems(*, as_json: bool) -> Iterator[None]:
     """With --json, prints the problems of a scenario as a document on standard output."""

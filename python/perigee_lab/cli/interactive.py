@@ -51,10 +51,15 @@ def shell_programs(words: Sequence[str], environment: Sequence[str]) -> list[Pro
     return [*programs, Program(nodes[0], shell, awaited=True, environment=own, start_ns=start, terminal=True)]
 
 
-def shell_command(scenario: Scenario, programs: list[Program], backend: Backend, writable: Sequence[Path]) -> int:
-    """Runs the shell; returns its exit code, or that of `perigee exec` for other endings."""
+def check_terminal() -> None:
+    """Ends the command if its input or output is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         stop("a shell needs a terminal; use `perigee exec` for commands")
+
+
+def shell_command(scenario: Scenario, programs: list[Program], backend: Backend, writable: Sequence[Path]) -> int:
+    """Runs the shell; returns its exit code, or that of `perigee exec` for other endings."""
+    check_terminal()
     check_nodes(scenario, programs)
     all_programs = [*of_scenario(scenario.core), *programs]
     last = len(all_programs) - 1

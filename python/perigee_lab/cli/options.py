@@ -48,6 +48,13 @@ EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALU
 WritableOption = Annotated[
     list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may modify.")
 ]
+GraceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Time to exit after SIGTERM at the end of the run (hosts.grace; default: 2s); 0s = none.",
+    ),
+]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
 ThreadsOption = Annotated[
     int, typer.Option("--threads", min=1, help="Threads of one run of the simulator; results do not depend on it.")

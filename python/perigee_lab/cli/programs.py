@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from perigee_lab.runs.stories import Story
 
 RUNS = Path("runs")
+REPORT = "report.html"
 # Quantiles of packets, and their keys in the manifest.
 LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
 # Warnings that are printed immediately.
@@ -98,6 +99,8 @@ class Options:
     pcap: bool
     name: str = "exec"
     """Name of the command."""
+    report: bool = True
+    """Whether to write report.html."""
 
 
 def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, options: Options) -> int:
@@ -138,7 +141,7 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
                 command=recorded(sys.argv),
                 pcap=options.pcap,
             )
-            conclude(base, done, report=False)
+            conclude(base, done, report=options.report)
     except _core.RunError as error:
         # 1 to 124 are exit codes of programs.
         stop(str(error), OURS)
@@ -151,7 +154,8 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
     if not as_json:
         for line in where(base):
             complain(line)
-    _print(stories, folder, done.manifest.get("real_time"), as_json=as_json)
+    report = base / REPORT if options.report else None
+    _print(stories, folder, report, done.manifest.get("real_time"), as_json=as_json)
     return stories[-1].exit_code
 
 
@@ -166,14 +170,15 @@ def _nothing_left(*folders: Path) -> Iterator[None]:
         raise
 
 
-def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) -> None:
+def _print(stories: list[Story], folder: Path, report: Path | None, lateness: Any, *, as_json: bool) -> None:
     if as_json:
         printed: list[dict[str, Any]] = [
             {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
             for s in stories
         ]
         clock = {} if lateness is None else {"real_time": lateness}
-        print(json.dumps({"record": str(folder), "programs": printed, **clock}, indent=1))
+        written = {} if report is None else {"report": str(report)}
+        print(json.dumps({"record": str(folder), **written, "programs": printed, **clock}, indent=1))
         return
     for story in stories:
         complain(f"{story.program.node}: {story.program.line}: {story.ending}")
@@ -181,4 +186,4 @@ def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) 
         late = lateness["delivered"]
         shares = ", ".join(f"{name} {late[key] / 1e3:.3f} ms" for name, key in LATENESS.items())
         complain(f"{late['packets']} packets, late by {shares}")
-    complain(f"record {folder}")
+    complain(f"record {folder}" + ("" if report is None else f", report {report}"))

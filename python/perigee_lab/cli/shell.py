@@ -12,6 +12,7 @@ from perigee_lab.cli import given
 from perigee_lab.cli.backend import HostsBackendOption, KernelOption, check_hosts, chosen, name_of
 from perigee_lab.cli.options import (
     EnvOption,
+    GraceOption,
     ScenarioArg,
     SetOption,
     TrustOption,
@@ -29,6 +30,7 @@ def command(
     backend: HostsBackendOption = None,
     kernel: KernelOption = None,
     use: UseOption = None,
+    grace: GraceOption = None,
     sets: SetOption = None,
     trust: TrustOption = False,
 ) -> int:
@@ -40,7 +42,7 @@ def command(
     or with the scenario's duration; it leaves no record, unless with --backend emulation. Other options come before
     the first --at.
     """
-    from perigee_lab.cli.interactive import shell_command, shell_programs
+    from perigee_lab.cli.interactive import check_terminal, shell_command, shell_programs
     from perigee_lab.cli.programs import Options, nodes_of
     from perigee_lab.cli.real_time import emulate_command, programs_of
 
@@ -48,7 +50,8 @@ def command(
     name = name_of(backend, None, None, default="linux")
     check_hosts(name, kernel, writable, use)
     if name == "emulation":
-        loaded = given.scenario(scenario, sets, trust=trust)
+        check_terminal()
+        loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust)
         words = json.loads(programs) if programs is not None else []
         commands = programs_of(words, nodes_of(loaded), env or [])
         return emulate_command(loaded, commands, Options(None, [], False, False, False, "shell"), use or [])
@@ -56,5 +59,5 @@ def command(
         stop("no node: give one, such as --at london")
     wanted = shell_programs(json.loads(programs), env or [])
     on = chosen(name, kernel)
-    loaded = given.scenario(scenario, sets, trust=trust)
+    loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust)
     return shell_command(loaded, wanted, on, writable or [])

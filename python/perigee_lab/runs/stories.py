@@ -105,6 +105,12 @@ class Story:
     code: int | None = None
     """Exit code; if negative, minus the number of the signal that killed the program; None = still
     running at the end."""
+    terminated_ns: int | None = None
+    """End of the run, if the program was running then and received SIGTERM."""
+    exited_ns: int | None = None
+    """End of the program after `terminated_ns`; None = it was killed at the end of its time for that."""
+    exited_code: int | None = None
+    """As `code`, for `exited_ns`."""
     growth: list[tuple[int, int]] = field(default_factory=list)
     """Times at which standard output grew, ns, and its length then."""
     written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
@@ -114,10 +120,17 @@ class Story:
         """How the program ended, as human-readable text."""
         if self.begun_ns is None:
             return "was not started before the end"
-        if self.ended_ns is None or self.code is None:
-            return "was still running at the end"
-        how = f"exit code {self.code}" if self.code >= 0 else f"killed by signal {named(-self.code)}"
-        return f"{how} after {(self.ended_ns - self.begun_ns) / 1e9:.6g} s"
+        if self.ended_ns is not None and self.code is not None:
+            return f"{_how(self.code)} after {(self.ended_ns - self.begun_ns) / 1e9:.6g} s"
+        running = "was still running at the end"
+        if self.terminated_ns is None:
+            return running
+        if self.exited_ns is None or self.exited_code is None:
+            return f"{running}, did not exit on SIGTERM, and was killed"
+        if self.exited_code == -signal.SIGTERM:
+            return f"{running}, and ended on SIGTERM"
+        after_s = (self.exited_ns - self.terminated_ns) / 1e9
+        return f"{running}; {_how(self.exited_code)} {after_s:.3g} s after SIGTERM"
 
     @property
     def exit_code(self) -> int:
@@ -134,9 +147,16 @@ class Story:
             "begun_ns": self.begun_ns,
             "ended_ns": self.ended_ns,
             "exit_code": self.code,
+            "terminated_ns": self.terminated_ns,
+            "exited_ns": self.exited_ns,
+            "exited_code": self.exited_code,
             "program": self.program.sha256(),
             **{kind: hashlib.sha256(data).hexdigest() for kind, data in self.written.items()},
         }
+
+
+def _how(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"killed by signal {named(-code)}"
 
 
 def named(number: int) -> str:
@@ -161,6 +181,11 @@ class Stories:
 
     def __call__(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
         """Callback of the core."""
+        if kind == "ending":
+            for story in self.all:
+                if story.begun_ns is not None and story.code is None:
+                    story.terminated_ns = at_ns
+            return
         story = self.all[program]
         if kind == "begun":
             story.begun_ns = at_ns
@@ -169,9 +194,10 @@ class Stories:
             if kind == "output":
                 story.growth.append((at_ns, len(story.written[kind])))
             self.on_output(program, kind, data)
+        elif story.terminated_ns is not None:
+            story.exited_ns, story.exited_code = at_ns, code if kind == "exited" else -code
         else:
-            story.ended_ns = at_ns
-            story.code = code if kind == "exited" else -code
+            story.ended_ns, story.code = at_ns, code if kind == "exited" else -code
 
     def as_json(self) -> list[dict[str, Any]]:
         """For the manifest."""

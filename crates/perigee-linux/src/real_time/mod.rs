@@ -55,6 +55,8 @@ pub struct RealTimeHosts {
     pub carrier: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,
+    /// Time that programs have to exit after the end of the run; zero = none.
+    pub grace: Nanos,
     /// Receives reports about the programs.
     pub listener: Option<Listener>,
     /// Schemes of simulated flows.
@@ -141,7 +143,10 @@ impl Records for RealTimeHosts {
             stalls: 0,
             longest_stall: Nanos::ZERO,
         };
-        let went = clocked.run(&mut |now| !sink_failed.get() && progress(now));
+        let mut progress = |now| !sink_failed.get() && progress(now);
+        let went = clocked.run(&mut progress);
+        let ended =
+            if matches!(went, Ok(false)) { clocked.end_programs(self.grace, &mut progress) } else { None };
         let measured = clocked.measured();
         let notes = border::remarks(&plan, &clocked.strays).chain(clocked.carriers.remarks(&plan));
         let remarks = pinged
@@ -149,6 +154,7 @@ impl Records for RealTimeHosts {
             .chain(notes)
             .chain(measured.warnings())
             .chain(clocked.programs.remarks())
+            .chain(ended)
             .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
         let (observer, mut outcome) = clocked.finish();
@@ -299,6 +305,37 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             // Packets that arrive now are irrelevant, but would end every wait.
             drop(self.live.receive().map_err(failed)?);
             self.take_reports()?;
+        }
+        Ok(())
+    }
+
+    /// Lets programs exit for up to `grace` after the end, when no packets are carried. Returns a
+    /// warning if the namespaces fail.
+    fn end_programs(&mut self, grace: Nanos, progress: &mut dyn FnMut(Nanos) -> bool) -> Option<String> {
+        if grace == Nanos::ZERO || self.plan.job.commands.is_empty() {
+            return None;
+        }
+        self.programs.ending(self.end);
+        self.wait_for_programs(self.live.now() + grace, progress)
+            .err()
+            .map(|e| format!("while programs were given time to exit: {e}"))
+    }
+
+    fn wait_for_programs(
+        &mut self,
+        until: Nanos,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        self.live.end_programs().map_err(failed)?;
+        while self.live.now() < until && progress(self.end) {
+            for report in self.live.reports().map_err(failed)? {
+                if self.programs.update_after_end(&report) {
+                    return Ok(());
+                }
+            }
+            self.live.wait(until.min(self.live.now() + LOOK)).map_err(failed)?;
+            // Packets that arrive now are irrelevant, but would end every wait.
+            drop(self.live.receive().map_err(failed)?);
         }
         Ok(())
     }

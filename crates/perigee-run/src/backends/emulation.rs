@@ -27,6 +27,7 @@ fn make(of: &Setting<'_>) -> Result<Box<dyn Backend>, BackendError> {
         apart: of.options.list("apart")?,
         carrier: of.world.scenario.hosts.carrier.clone(),
         programs: of.programs.with_scenario(&of.world.scenario.programs),
+        grace: of.world.scenario.hosts.grace,
         listener: of.programs.listener.clone(),
         plugins: of.plugins.clone(),
         measured: Default::default(),

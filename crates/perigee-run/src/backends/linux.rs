@@ -41,6 +41,7 @@ fn make(of: &Setting<'_>) -> Result<Box<dyn Backend>, BackendError> {
         keyboard: of.programs.keyboard.clone(),
         own_kernels: scenario.hosts.own_kernels(),
         offload: scenario.hosts.offload,
+        grace: scenario.hosts.grace,
         carrier: scenario.hosts.carrier.clone(),
         ..hosts(of.options)?
     }))

@@ -60,6 +60,7 @@ void make_world(char *line); /* the files that programs see */
 void make_writable(char *folder);
 void own_names(void); /* makes /etc/hosts of programs a file of the run */
 void open_notices(char *line);
+void await_end(void); /* receives the request to end programs */
 void await_terminal(void); /* a program of the job has one */
 void open_terminal(int pipes[2][2]); /* per output of a program: our end, and the program's */
 void take_terminal(void); /* in the program */
@@ -91,6 +92,7 @@ enum report {
 	REPORT_BUSY, /* it has data again */
 	REPORT_OBJECT, /* a requested object is complete */
 	REPORT_ANSWERED, /* the answer to a ping has arrived */
+	REPORT_GONE, /* no process of programs is left at the end of the run */
 };
 /* Flags in the number of a report's subject: a program; its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
@@ -105,7 +107,7 @@ enum end {
 	END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_PONG,
 	END_PROBE, END_ECHO,
 	/* of platforms */
-	END_KEYS, END_NOTICES, END_CONTROL, END_ARP,
+	END_KEYS, END_NOTICES, END_RUN, END_CONTROL, END_ARP,
 	ENDS
 };
 void open_loop(void);
@@ -148,6 +150,7 @@ uint64_t start_programs(uint64_t now);
 void on_output(uint32_t id);
 void on_errors(uint32_t id);
 void on_exits(uint32_t id);
+void end_programs(void); /* SIGTERM to all of them */
 
 /* ---- windows.c ---- */
 

@@ -35,6 +35,8 @@ struct program {
 
 static struct program *programs[MAX_PROGRAMS];
 static int program_count;
+/* The run has ended: programs have received SIGTERM. No process was left then or later. */
+static bool ending, gone;
 
 static struct program *find(uint32_t id)
 {
@@ -121,6 +123,8 @@ void add_program(char *line)
 	}
 	if (!p->word_count)
 		die("program %u has no command", p->id);
+	if (!program_count)
+		await_end();
 	programs[program_count++] = p;
 }
 
@@ -279,7 +283,7 @@ uint64_t start_programs(uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (int i = 0; i < program_count; i++) {
+	for (int i = 0; i < program_count && !ending; i++) {
 		struct program *p = programs[i];
 
 		if (p->pid == 0 && p->start_ns <= now)
@@ -342,16 +346,42 @@ static void report_exit(struct program *p, int status)
 	flush_reports();
 }
 
-void on_exits(uint32_t exits)
+/* Reports the exits of programs, and at the end of the run the exit of the last process. */
+static void reap(void)
 {
-	struct signalfd_siginfo known;
 	pid_t pid;
 	int status;
 
-	while (read((int)exits, &known, sizeof(known)) > 0)
-		;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (int i = 0; i < program_count; i++)
 			if (programs[i]->pid == pid && !programs[i]->ended)
 				report_exit(programs[i], status);
+	if (ending && !gone && pid < 0 && errno == ECHILD) {
+		gone = true;
+		report_text(REPORT_GONE, 0, "");
+	}
+}
+
+void on_exits(uint32_t exits)
+{
+	struct signalfd_siginfo known;
+
+	while (read((int)exits, &known, sizeof(known)) > 0)
+		;
+	reap();
+}
+
+void end_programs(void)
+{
+	/* All processes but this one, which is the first of its kernel or namespace. */
+	if (getpid() != 1)
+		die("process %d cannot end programs: it is not the first one", getpid());
+	ending = true;
+	kill(-1, SIGTERM);
+	/* Shells with a terminal ignore SIGTERM. */
+	for (int i = 0; i < program_count; i++)
+		if (programs[i]->terminal && programs[i]->pid && !programs[i]->ended)
+			kill(programs[i]->pid, SIGHUP);
+	kill(-1, SIGCONT);
+	reap();
 }

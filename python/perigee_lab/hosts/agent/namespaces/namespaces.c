@@ -31,6 +31,9 @@ const struct platform platform = {
 static int control = -1, terminal = -1, attached = -1;
 static bool started;
 
+/* Instead of the number of a host in a message of the core. */
+static const uint32_t END_OF_RUN = UINT32_MAX;
+
 static void write_fully(struct msghdr *message)
 {
 	struct iovec *part = message->msg_iov;
@@ -132,15 +135,18 @@ static char *receive_job(size_t *size)
 	return text;
 }
 
-/* Messages of the core: the instant of time zero, then carriers of hosts. */
+/* Messages of the core: the instant of time zero, then carriers of hosts and the end of the run. */
 static void on_control(uint32_t id)
 {
-	uint32_t carrier[2];
+	uint32_t words[2];
 
 	(void)id;
 	if (started) {
-		read_fully(carrier, sizeof(carrier));
-		set_carrier(carrier[0], carrier[1]);
+		read_fully(words, sizeof(words));
+		if (words[0] == END_OF_RUN)
+			end_programs();
+		else
+			set_carrier(words[0], words[1]);
 		return;
 	}
 	read_fully(&job.epoch_ns, sizeof(job.epoch_ns));
@@ -164,6 +170,11 @@ void make_writable(char *folder)
 void open_notices(char *line)
 {
 	(void)line;
+}
+
+/* It is a message of the core. */
+void await_end(void)
+{
 }
 
 /* Replaces /etc/hosts in the mount namespace by a file in memory, made in a file system that is mounted
