@@ -19,7 +19,8 @@ const limitStrips = (figure, strips, limits, page) => {
   const used = new Set();
   known.forEach((strip, k) => {
     const top = m.top + k * step + rows.gap - 2;
-    make("text", { x: m.left, y: top - 4 }, svg, strip.label);
+    // Without the duration, a label fits the width of a phone.
+    make("text", { x: m.left, y: top - 4 }, svg, width < 560 ? strip.label.replace(/ of [0-9.]+ s:/, ":") : strip.label);
     strip.bins.forEach(([start, length, ...parts]) => {
       const [a, b] = [px(start), px(start + length)];
       let y = top;

@@ -41,6 +41,10 @@ BEYOND = 5
 MAX_NAMES = 8
 WON = {"goodput_mbps": "Goodput", "rtt_mean_ms": "Mean RTT", "jain": "Fairness (Jain's index)"}
 """Metrics with a leader named above the table, and their names there."""
+MOST_COLUMNS = 7
+"""Columns of the table next to the schemes; the page folds the others."""
+MAIN = ("goodput_mbps", "share", "rtt_mean_ms", "rtt_p99_ms", "inflation", "retransmits", "jain")
+"""Columns that come first."""
 SECTIONS = "sections.json"
 """Additional sections of the page, next to the records: each has a title, lines, a table (its first
 row are the heads) and a figure."""
@@ -171,6 +175,7 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
     ahead = leaders(runs, [c.name for c in known], WON, labels)
     return {
         "heads": [one_line(c.heading) for c in known],
+        "main": _main(known, schemes),
         "best": [ahead.best.get(c.name) for c in known],
         "won": ahead.sentences,
         "meanings": [c.meaning for c in known],
@@ -179,6 +184,15 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
         "remarks": about_seeds(runs),
         "beside": beside(runs)[:MAX_LINES],
     }
+
+
+def _main(known: Sequence[Any], schemes: dict[str, Any]) -> list[int]:
+    """Numbers of the columns that are shown without unfolding: few, and each with a value."""
+    filled = [c.name for c in known if any(shown(rows, c.name, c.form) != "-" for rows in schemes.values())]
+    order = [name for name in MAIN if name in filled]
+    order += [name for name in filled if name not in order][: max(0, MOST_COLUMNS - len(order))]
+    names = [c.name for c in known]
+    return sorted(names.index(name) for name in order[:MOST_COLUMNS])
 
 
 def shown_flows(run: Run) -> list[dict[str, Any]]:

@@ -9,6 +9,8 @@
   const shown = new Set(data.schemes.map((s) => s.cc));
   const colour = (i) => `var(--s${i})`;
   const WIDTH = 1.6;
+  // Bands of more schemes cover each other: each scheme then has a small plot with its own.
+  const MOST_BANDS = 2;
   // Lengths of dashes are in widths of the line.
   const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * WIDTH).toFixed(1)).join(" ");
   const $ = (selector) => document.querySelector(selector);
@@ -72,24 +74,39 @@
     }
   }
 
-  function table() {
-    const row = html("tr", html("thead", $("#summary table")));
+  // A table with some columns of the summary.
+  function columns(table, which) {
+    const row = html("tr", html("thead", table));
     html("th", row, "scheme");
-    data.table.heads.forEach((h, k) => { html("th", row, h).title = data.table.meanings[k]; });
-    const body = html("tbody", $("#summary table"));
+    which.forEach((k) => { html("th", row, data.table.heads[k]).title = data.table.meanings[k]; });
+    const body = html("tbody", table);
     data.table.rows.forEach((r, i) => {
       const line = html("tr", body);
       const name = html("th", line);
       swatch(name, i);
       name.append(r.label);
-      r.cells.forEach((c, k) => {
+      which.forEach((k) => {
         // The interval is below the mean, to keep the table within the page.
-        const [mean, interval] = c.split(" ± ");
+        const [mean, interval] = r.cells[k].split(" ± ");
         const cell = html("td", line, mean);
         if (data.table.best[k] === r.cc) cell.className = "best";
         if (interval !== undefined) html("small", cell, `± ${interval}`);
       });
     });
+  }
+
+  function table() {
+    if (data.schemes.length < 2) $("#summary-title").textContent = "Results";
+    const main = data.table.main;
+    const rest = data.table.heads.map((_, k) => k).filter((k) => !main.includes(k));
+    columns($("#summary table"), main);
+    if (rest.length) {
+      const more = html("details", $("#summary"));
+      html("summary", more, `More columns (${rest.map((k) => data.table.heads[k]).join(", ")})`);
+      const box = html("div", more);
+      box.className = "scroll";
+      columns(html("table", box), rest);
+    }
     if (data.table.won.length) {
       const won = html("p");
       won.className = "won";
@@ -143,7 +160,23 @@
       });
       const [least, low, middle, high, top] = s.quantiles.map((q) => number(q, 2));
       if (s.flows > s.bars.length) {
-        html("p", card, `${s.flows} flows, those with the least above; least ${least}, 10 % ${low}, median ${middle}, 90 % ${high}, most ${top} Mbit/s`).className = "note";
+        const line = html("div", card);
+        line.className = "bar all";
+        html("span", line, `all ${s.flows} flows`).className = "flow-name";
+        const rail = html("span", line);
+        rail.className = "rail";
+        [[0, 4, "range"], [1, 3, "most"]].forEach(([a, b, name]) => {
+          const part = html("span", rail);
+          part.className = name;
+          part.style.left = `${(100 * s.quantiles[a]) / most}%`;
+          part.style.width = `${(100 * (s.quantiles[b] - s.quantiles[a])) / most}%`;
+          part.style.background = colour(i);
+        });
+        const median = html("span", rail);
+        median.className = "median";
+        median.style.left = `${(100 * s.quantiles[2]) / most}%`;
+        html("span", line, `median ${middle}`).className = "value";
+        html("p", card, `${s.flows} flows, those with the least above; thin: least ${least} to most ${top} Mbit/s, thick: 10 % ${low} to 90 % ${high}, line: median ${middle}`).className = "note";
       }
     });
     const equal = data.shares.some((s) => s.bars.some((b) => b.of_fair !== null));
@@ -179,11 +212,20 @@
   function plot(figure, curves, options) {
     const box = figure.querySelector(".plot");
     const width = Math.max(280, box.clientWidth);
-    const height = width < 560 ? 190 : 220;
-    const m = { left: 46, right: 10, top: 8, bottom: 26 };
+    const height = options.height || (width < 560 ? 190 : 220);
+    // Handovers are marked above the plot, where there are no curves.
+    const lane = options.marks && data.marks.some((e) => e[1] === "handover") ? 11 : 0;
+    const m = { left: 46, right: 10, top: 8 + lane, bottom: 26 };
     const inner = { w: width - m.left - m.right, h: height - m.top - m.bottom };
     const visible = curves.filter((c) => shown.has(data.schemes[c.i].cc));
     const ys = visible.flatMap((c) => c.y.filter((v) => v !== null));
+    if (!ys.length) {
+      const why = shown.size ? options.empty || "no samples" : "all schemes are hidden: choose one above";
+      const text = html("p", undefined, `Nothing to draw: ${why}.`);
+      text.className = "empty";
+      box.replaceChildren(text);
+      return;
+    }
     const [x0, x1] = options.x(visible);
     const high = options.top || Math.max(1e-9, ceiling(ys, options.cut));
     const low = options.bottom ? options.bottom(ys, high) : 0;
@@ -199,9 +241,9 @@
       const anchor = px(v) > width - 28 ? "end" : "middle";
       make("text", { x: anchor === "end" ? width - 2 : px(v), y: height - 8, "text-anchor": anchor }, svg, v + options.unit);
     });
-    if (options.marks) marks(svg, px, m.top, inner.h);
+    if (options.marks) drawMarks(svg, px, m.top, inner.h, { make, marks: data.marks, flow: chosen(), routes: data.map.routes, duration: data.duration_s });
     make("line", { class: "axis", x1: m.left, x2: width - m.right, y1: m.top + inner.h, y2: m.top + inner.h }, svg);
-    visible.filter((c) => c.band).forEach((c) => {
+    visible.filter((c) => c.band && (options.bands || visible.filter((other) => other.band).length <= MOST_BANDS)).forEach((c) => {
       const points = c.band.x.map((x, k) => [x, c.band.low[k], c.band.high[k]]).filter((p) => p[1] !== null && p[0] >= x0 && p[0] <= x1);
       const edge = (list, which) => list.map((p) => `${px(p[0]).toFixed(1)} ${py(Math.min(p[which], high)).toFixed(1)}`).join("L");
       if (points.length) make("path", { class: "band", d: `M${edge(points, 1)}L${edge(points.reverse(), 2)}Z`, style: `fill:${colour(c.i)}` }, svg);
@@ -224,52 +266,6 @@
     });
     box.replaceChildren(svg);
     hover(figure, svg, visible, { px, m, inner, width, x0, x1, options });
-  }
-
-  function marks(svg, px, top, height) {
-    let open = null;
-    const steps = chosen() && data.map.routes[chosen().pair];
-    // Only handovers and outages on the selected flow's path.
-    const own = data.marks.filter((m) => !m[5] || !chosen() || m[5].includes(chosen().pair));
-    if (steps && steps.length) return ownMarks(svg, px, top, height, own, steps);
-    own.forEach(([t, kind, value]) => {
-      const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
-      if (kind === "handover") {
-        make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
-        if (value > 0) span(t, t + value);
-      } else if (kind === "path-change" || kind === "reconfiguration") {
-        make("line", { class: "change", x1: px(t), x2: px(t), y1: top + height - 6, y2: top + height }, svg);
-      } else if (kind === "outage-begin" || kind === "unreachable") {
-        open = open === null ? t : open;
-      } else if (open !== null) {
-        span(open, t);
-        open = null;
-      }
-    });
-    if (open !== null) make("rect", { class: "outage", x: px(open), y: top, width: Math.max(1, px(data.duration_s) - px(open)), height }, svg);
-  }
-
-  // From the routes of the pair: changes, and spans without a route.
-  function ownMarks(svg, px, top, height, events, steps) {
-    const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
-    // Both ends may be off at once.
-    const open = new Map();
-    events.forEach(([t, kind, value, , node]) => {
-      if (kind === "handover") {
-        make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
-        if (value > 0) span(t, t + value);
-      } else if (kind === "outage-begin") {
-        if (!open.has(node)) open.set(node, t);
-      } else if (kind === "outage-end" && open.has(node)) {
-        span(open.get(node), t);
-        open.delete(node);
-      }
-    });
-    open.forEach((t) => span(t, data.duration_s));
-    steps.forEach(([t, nodes], k) => {
-      if (!nodes.length) span(t, k + 1 < steps.length ? steps[k + 1][0] : data.duration_s);
-      else if (k) make("line", { class: "change", x1: px(t), x2: px(t), y1: top + height - 6, y2: top + height }, svg);
-    });
   }
 
   function hover(figure, svg, curves, g) {
@@ -326,15 +322,18 @@
     const bound = first >= 0 && own(data.schemes[first]).capacity && own(data.schemes[first]).capacity.length
       ? [{ x: own(data.schemes[first]).t, y: own(data.schemes[first]).capacity, i: first, capacity: true }] : [];
     const many = Object.keys(data.bands).length > 0;
+    const apart = many && data.schemes.filter((s, i) => shown.has(s.cc) && of("goodput")[i].band).length > MOST_BANDS;
     $("#capacity-note").textContent = (bound.length ? "(grey: what the slowest port of the path carries)" : "") +
-      (many ? " (bands: least and most of all seeds)" : "");
+      (many && !apart ? " (bands: least and most of all seeds)" : "");
     const base = data.schemes.map((s, i) => ({ x: own(s).t, y: own(s).base, i, base: true }));
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
     plot($("#goodput"), [...bound, ...of("goodput")], { ...time, digits: 2, cut: true });
     const strip = (s) => (chosen() && s.limits[chosen().flow]) || { bins: [], said: "", notes: [] };
     const strips = data.schemes.filter((s) => shown.has(s.cc)).map((s) => ({ label: `${s.label}: ${strip(s).said}`, bins: strip(s).bins, notes: strip(s).notes.map((n) => `${s.label}: ${n}`) }));
     limitStrips($("#limits"), strips, data.limits, { make, html, ticks, duration: data.duration_s });
-    plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
+    const without = "no RTT samples, as this flow has no ACKs";
+    plot($("#rtt"), of("rtt").some((c) => c.y.some((v) => v !== null)) ? [...base, ...of("rtt")] : [], { ...time, digits: 1, bottom: fromLow, cut: true, empty: without });
+    multiples(apart ? of("goodput") : [], time);
     plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });
     // The last half per cent of samples is cut off, as it would compress the rest.
     const span = (visible) => {
@@ -344,10 +343,30 @@
       return ms.length ? [low - (high - low) * 0.02, high + (high - low) * 0.02] : [0, 1];
     };
     const cdf = data.schemes.map((s, i) => ({ x: own(s).cdf.ms, y: own(s).cdf.p, i }));
-    plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1 });
+    plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1, empty: without });
     const done = data.schemes.map((s, i) => ({ x: (data.completions[s.cc] || NOTHING.cdf).ms, y: (data.completions[s.cc] || NOTHING.cdf).p, i }));
     $("#completions").hidden = !done.some((c) => c.x.length);
     if (!$("#completions").hidden) plot($("#fct"), done, { x: span, unit: " ms", digits: 3, top: 1 });
+  }
+
+  // A small plot of goodput for each scheme, on one scale, with the band of its seeds.
+  function multiples(curves, time) {
+    const figure = $("#multiples");
+    const of = curves.filter((c) => c.band && shown.has(data.schemes[c.i].cc));
+    figure.hidden = !of.length;
+    const grid = figure.querySelector(".grid-of");
+    grid.replaceChildren();
+    const top = Math.max(1e-9, ceiling(of.flatMap((c) => [...c.y, ...c.band.high].filter((v) => v !== null)), true));
+    // All places first: the width of each depends on their number.
+    const figures = of.map((c) => {
+      const one = html("figure", grid);
+      const caption = html("figcaption", one);
+      swatch(caption, c.i);
+      caption.append(data.schemes[c.i].label);
+      html("div", one).className = "plot";
+      return one;
+    });
+    of.forEach((c, k) => plot(figures[k], [c], { ...time, digits: 2, top, height: 130, bands: true }));
   }
 
   function legend() {
@@ -365,8 +384,8 @@
     });
     const kinds = new Set(data.marks.map((m) => m[1]));
     const words = [];
-    if (kinds.has("handover")) words.push("violet lines: handovers of this flow's ends");
-    if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("red bands: outages");
+    if (kinds.has("handover")) words.push("▼ above a plot: handovers of this flow's ends");
+    if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("dark bars: outages");
     if (kinds.has("path-change") || kinds.has("reconfiguration")) words.push("ticks at the foot: changes of the path");
     $("#marks-note").textContent = [...words, "single peaks are cut off (▲)", "click a plot to see the path at that time"].join("; ") + ".";
   }
@@ -463,13 +482,15 @@
     const steps = data.map.routes[chosen().pair] || [];
     const full = steps.find((s) => s[1].length > 1);
     if (!full) return;
-    [full[1][0], full[1][full[1].length - 1]].forEach((id) => {
+    [full[1][0], full[1][full[1].length - 1]].forEach((id, k) => {
       const p = position(id, 0);
       const [px, py] = [x(p[1]), y(p[0])];
       make("circle", { class: "end", cx: px, cy: py, r: 5 }, svg);
       const right = px > box.width * 0.7;
-      const low = py > box.height - 20;
-      make("text", { class: "name", x: px + (right ? -9 : 9), y: py + (low ? -10 : 16), "text-anchor": right ? "end" : "start" }, svg, data.map.nodes[id].name);
+      // On the side of the place that the path does not take.
+      const next = position(full[1][k ? full[1].length - 2 : 1], full[0]);
+      const above = py > box.height - 20 || (py > 20 && next !== null && y(next[0]) > py);
+      make("text", { class: "name", x: px + (right ? -9 : 9), y: py + (above ? -10 : 18), "text-anchor": right ? "end" : "start" }, svg, data.map.nodes[id].name);
     });
   }
 
