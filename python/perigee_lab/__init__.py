@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from perigee_lab.runs.sweep import sweep
     from perigee_lab.sky.survey import paths
     from perigee_lab.sky.timeline import Timeline, load_timeline
+    from perigee_lab.view.shown import show
 
 __all__ = [
     "Ack",
@@ -50,6 +51,7 @@ __all__ = [
     "paths",
     "run",
     "schemes",
+    "show",
     "sweep",
 ]
 
@@ -79,6 +81,7 @@ _HOMES = {
     "paired": "perigee_lab.results.comparison",
     "paths": "perigee_lab.sky.survey",
     "schemes": "perigee_lab.runs.scenario",
+    "show": "perigee_lab.view.shown",
     "open_sweep": "perigee_lab.results.cells",
     "sweep": "perigee_lab.runs.sweep",
 }

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from conftest import ROOT
 
 
@@ -44,15 +46,30 @@ def test_a_scheme_of_ones_own_is_examined(tmp_path: Path) -> None:
         assert (tmp_path / picture).stat().st_size > 1000
 
 
-def test_the_notebook_says_the_same(tmp_path: Path) -> None:
-    cells = json.loads((ROOT / "examples/own_scheme.ipynb").read_text(encoding="utf-8"))["cells"]
+def run_notebook(name: str, tmp_path: Path) -> None:
+    """Runs the code cells of a notebook in order, as one program."""
+    cells = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))["cells"]
+    assert all(not c["outputs"] for c in cells if c["cell_type"] == "code"), "notebooks are stored without outputs"
     code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
     (tmp_path / "notebook.py").write_text(code, encoding="utf-8")
-    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT / "examples")}
+    paths = os.pathsep.join([str(ROOT / "examples"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, "notebook.py"], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_notebook_says_the_same(tmp_path: Path) -> None:
+    run_notebook("own_scheme.ipynb", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_lecture_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    run_notebook("lecture.ipynb", tmp_path)
+    page = (tmp_path / "runs/lecture/queues.html").read_text(encoding="utf-8")
+    assert 'type="application/json" id="data"' in page
+    assert len(list((tmp_path / "runs/lecture/pair").rglob("manifest.json"))) == 2 * 4 * 3
 
 
 def test_a_terminal_is_replayed(tmp_path: Path) -> None:

@@ -47,7 +47,13 @@ def show_cells(
     if plot is None and (x or y):
         stop("--x and --y are axes of a plot: they need --plot FILE")
     found, columns = _chosen(folder, where, names)
-    if plot is not None:
+    if plot is not None and plot.suffix == ".html":
+        if x or y:
+            stop("--x and --y are axes of a figure: a page has a slider for every key")
+        with writing(plot):
+            found.page(list(names)).save(plot)
+        print(f"{plot} is written")
+    elif plot is not None:
         try:
             save(found.plot(columns[0], x, y), plot)
         except ValueError as error:

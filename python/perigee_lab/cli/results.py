@@ -48,7 +48,12 @@ def command(
     means: Annotated[
         bool, typer.Option("--means", help="One sweep only: means per cell, with 95 % intervals, instead of runs.")
     ] = False,
-    plot: Annotated[Path | None, typer.Option(help="One sweep only: plot the first column (.png, .svg, .pdf).")] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="One sweep only: plot the first column (.png, .svg, .pdf), or a page with a slider per key (.html)."
+        ),
+    ] = None,
     x: Annotated[str | None, typer.Option(help="With --plot: key on the x axis.")] = None,
     y: Annotated[str | None, typer.Option(help="With --plot: key on the y axis, for a heat map.")] = None,
     join: Annotated[bool, typer.Option("--join", help="Join folders on keys, scheme and seed.")] = False,

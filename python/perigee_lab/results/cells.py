@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from perigee_lab.results.embedded import Page
+
 FORMAT = 1
 INDEX, TABLE, GROUPS, CELLS = "sweep.json", "sweep.csv", "sweep-groups.csv", "cells"
 
@@ -182,6 +184,16 @@ class Sweep:
         if self.key_of(y) == x:
             raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
         return heat_map(self, metric, x, self.key_of(y))
+
+    def page(self, metrics: Sequence[str] = ()) -> Page:
+        """An interactive page with a slider per key: displayed in notebooks, `save(FILE)` writes it.
+
+        `metrics` are columns, by default the usual ones. Raises RecordError for unknown ones.
+        """
+        from perigee_lab.results.embedded import Page
+        from perigee_lab.results.explorer import page
+
+        return Page(page(self, metrics))
 
 
 def _same(value: str, wanted: str) -> bool:

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Sliders over the cells of a sweep. All numbers come from the data element; nothing is fetched.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const SVG = "http://www.w3.org/2000/svg";
+  const $ = (id) => document.getElementById(id);
+  const at = data.axes.map(() => 0);
+  const colour = (i) => `var(--s${i})`;
+  const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * 1.6).toFixed(1)).join(" ");
+  const shown = (v) => (v === null ? "–" : Number(v.toPrecision(4)).toString());
+  // By place and scheme.
+  const cells = new Map(data.cells.map((c) => [`${c.at}/${c.cc}`, c]));
+  const cell = (place, cc) => cells.get(`${place}/${cc}`);
+  const value = (c, m) => (c ? c.values[m] : [null, null]);
+
+  function make(name, attributes, parent, text) {
+    const e = document.createElementNS(SVG, name);
+    for (const key in attributes) {
+      if (key === "style") e.style.cssText = attributes[key];
+      else e.setAttribute(key, attributes[key]);
+    }
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+  function html(name, parent, text) {
+    const e = document.createElement(name);
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+  function ticks(high, wanted) {
+    const rough = high / wanted || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough);
+    return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, k) => +(k * step).toPrecision(12));
+  }
+
+  function paint() {
+    const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  }
+
+  function controls() {
+    data.axes.forEach((axis, k) => {
+      const label = html("label", $("sliders"), axis.key);
+      const output = html("output", label, axis.values[0]);
+      const input = html("input", label);
+      Object.assign(input, { type: "range", min: 0, max: axis.values.length - 1, step: 1, value: 0, disabled: axis.values.length < 2 });
+      input.setAttribute("aria-label", axis.key);
+      input.setAttribute("aria-valuetext", axis.values[0]);
+      input.addEventListener("input", () => {
+        at[k] = +input.value;
+        output.textContent = axis.values[at[k]];
+        input.setAttribute("aria-valuetext", axis.values[at[k]]);
+        draw();
+      });
+      html("option", $("x"), axis.key).value = k;
+    });
+    $("x-choice").hidden = data.axes.length < 2;
+    data.metrics.forEach((m, k) => { html("option", $("metric"), m.unit ? `${m.name} (${m.unit})` : m.name).value = k; });
+    for (const id of ["metric", "x"]) $(id).addEventListener("change", draw);
+  }
+
+  // The highest value of a metric in all cells: the scale stays while a slider moves.
+  const top = (m) => Math.max(1e-9, ...data.cells.map((c) => (c.values[m][0] ?? 0) + (c.values[m][1] ?? 0))) * 1.05;
+
+  function bars(m) {
+    const width = Math.max(280, $("bars").clientWidth), row = 30;
+    const left = Math.min(130, width * 0.3), right = 96, high = top(m);
+    const svg = make("svg", { viewBox: `0 0 ${width} ${data.schemes.length * row + 8}`, role: "img", "aria-label": "a bar for each scheme" });
+    const px = (v) => left + (v / high) * (width - left - right);
+    data.schemes.forEach((s, i) => {
+      const [mean, half] = value(cell(at, i), m);
+      const y = i * row + 6;
+      make("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, svg, s.label);
+      if (mean !== null) make("rect", { x: left, y, width: Math.max(1, px(mean) - left), height: 18, style: `fill:${colour(i)}` }, svg);
+      if (half) make("line", { class: "whisker", x1: px(Math.max(0, mean - half)), x2: px(mean + half), y1: y + 9, y2: y + 9 }, svg);
+      make("text", { x: px((mean ?? 0) + (half ?? 0)) + 6, y: y + 14 }, svg, shown(mean) + (half ? ` ± ${shown(half)}` : ""));
+    });
+    $("bars").replaceChildren(svg);
+  }
+
+  function lines(m, x) {
+    const width = Math.max(280, $("lines").clientWidth), height = 230;
+    const g = { left: 50, right: 12, top: 8, bottom: 28 }, high = top(m), { values } = data.axes[x];
+    const px = (k) => g.left + 14 + (k / Math.max(1, values.length - 1)) * (width - g.left - g.right - 28);
+    const py = (v) => height - g.bottom - (v / high) * (height - g.top - g.bottom);
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `curves over ${data.axes[x].key}` });
+    ticks(high, 4).forEach((v) => {
+      make("line", { class: "grid", x1: g.left, x2: width - g.right, y1: py(v), y2: py(v) }, svg);
+      make("text", { x: g.left - 6, y: py(v) + 4, "text-anchor": "end" }, svg, v);
+    });
+    const each = Math.ceil((values.length * 52) / width);
+    values.forEach((v, k) => { if (k % each === 0) make("text", { x: px(k), y: height - 8, "text-anchor": "middle" }, svg, v); });
+    make("line", { class: "at", x1: px(at[x]), x2: px(at[x]), y1: g.top, y2: height - g.bottom }, svg);
+    data.schemes.forEach((_, i) => {
+      const points = values.map((__, k) => value(cell(at.map((own, axis) => (axis === x ? k : own)), i), m));
+      let d = "", pen = false;
+      points.forEach(([mean, half], k) => {
+        if (mean === null) { pen = false; return; }
+        d += `${pen ? "L" : "M"}${px(k).toFixed(1)} ${py(mean).toFixed(1)}`;
+        pen = true;
+        if (half) make("line", { x1: px(k), x2: px(k), y1: py(Math.max(0, mean - half)), y2: py(mean + half), style: `stroke:${colour(i)}` }, svg);
+        make("circle", { cx: px(k), cy: py(mean), r: 3, style: `fill:${colour(i)}` }, svg);
+      });
+      make("path", { class: "curve", d, "stroke-dasharray": dashes(i), style: `stroke:${colour(i)}` }, svg);
+    });
+    $("lines").replaceChildren(svg);
+  }
+
+  function table() {
+    const box = document.querySelector("table");
+    box.replaceChildren();
+    const head = html("tr", html("thead", box));
+    html("th", head, "scheme");
+    data.metrics.forEach((m) => { html("th", head, `${m.name} ${m.unit}`.trim()).title = m.meaning; });
+    const body = html("tbody", box);
+    data.schemes.forEach((s, i) => {
+      const row = html("tr", body);
+      html("th", row, s.label);
+      data.metrics.forEach((_, m) => {
+        const [mean, half] = value(cell(at, i), m);
+        const one = html("td", row, shown(mean));
+        if (half) html("small", one, `± ${shown(half)}`);
+      });
+    });
+  }
+
+  function draw() {
+    const [m, x] = [+$("metric").value, +$("x").value];
+    const metric = data.metrics[m], named = metric.unit ? `${metric.name}, ${metric.unit}` : metric.name;
+    $("meaning").textContent = metric.meaning;
+    $("bars-caption").textContent = `${named}, at ${data.axes.map((a, k) => `${a.key} = ${a.values[at[k]]}`).join(", ")}`;
+    const others = data.axes.filter((_, k) => k !== x).map((a) => `${a.key} = ${a.values[at[data.axes.indexOf(a)]]}`);
+    $("lines-caption").textContent = `${named}, over ${data.axes[x].key}${others.length ? ` (${others.join(", ")})` : ""}`;
+    const runs = Math.max(...data.cells.map((c) => c.runs));
+    $("runs").textContent = runs > 1 ? `Means over ${runs} runs; ± half of the 95 % t-interval.` : "One run of each scheme and value.";
+    bars(m);
+    lines(m, x);
+    table();
+  }
+
+  paint();
+  controls();
+  draw();
+  window.addEventListener("resize", draw);
+  document.documentElement.dataset.drawn = "yes";
+})();
