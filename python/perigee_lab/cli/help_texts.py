@@ -16,7 +16,16 @@ LEAST_WIDTH = 50
 # Widest first column of a list with descriptions beside it.
 MOST_FIRST = 32
 # Words for values, for options that do not name theirs.
-_VALUES = {"int": "N", "float": "X", "Path": "PATH", "path": "PATH", "str": "TEXT", "text": "TEXT", "integer": "N"}
+_VALUES = {
+    "int": "N",
+    "float": "X",
+    "Path": "PATH",
+    "path": "PATH",
+    "str": "TEXT",
+    "text": "TEXT",
+    "integer": "N",
+    "dir": "DIR",
+}
 
 _Group: Any = typer.core.TyperGroup
 _Context: Any = _Group.context_class
