@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Notebook representations of runs, results, scenarios and networks."""
 
+from pathlib import Path
+
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
@@ -36,7 +38,7 @@ def test_everything_has_a_table_and_a_short_name() -> None:
         assert "\n" not in repr(thing)
 
 
-def test_a_figure_is_shown_once_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_shown_once_in_a_notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run = perigee.loads(SMALL).run("cubic")
     plt.close("all")
     run.plot()
@@ -44,4 +46,8 @@ def test_a_figure_is_shown_once_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -
     plt.close("all")
     monkeypatch.setattr(matplotlib, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
     assert run.plot().axes
+    assert plt.get_fignums() == []
+    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
+    sweep = perigee.sweep(tmp_path / "s.toml", {"run.duration": ["1 s", "2 s"]}, "cubic", seeds=[1], out=tmp_path / "o")
+    assert sweep.plot().axes
     assert plt.get_fignums() == []

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import perigee_lab as perigee
 from conftest import SMALL
 from perigee_lab.results import looks
-from perigee_lab.results.plots import MOST_WITHIN, cap, ceiling, overview
+from perigee_lab.results.plots import INK, cap, ceiling, overview
 from perigee_lab.results.report.data import payload
 from perigee_lab.runs.scenario import schemes
 from perigee_studies import style
@@ -94,7 +94,6 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
     runs = [perigee.load(path, {"run.duration": "1 s"}).run(cc=cc) for cc in chosen]
     figure = overview(runs)
     legend = figure.legends[0]
-    assert len(chosen) > MOST_WITHIN
     for cc, shown, line, handle in zip(
         chosen, payload(runs)["schemes"], figure.axes[0].lines, legend.legend_handles, strict=False
     ):
@@ -132,4 +131,7 @@ def test_outages_are_drawn_at_their_time(tmp_path: Path) -> None:
     for panel in figure.axes:
         drawn = [line for line in panel.lines if list(line.get_xdata()) == [1.0, 1.0]]
         assert len(drawn) == 1, "the begin of the outage, and nothing at its end"
+        assert drawn[0].get_color() == INK
+    assert INK not in {look.colour for look in looks.BUILT_IN.values()}
+    assert "handover or outage" in [text.get_text() for text in figure.legends[0].get_texts()]
     plt.close(figure)

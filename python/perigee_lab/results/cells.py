@@ -172,18 +172,19 @@ class Sweep:
         combinations that are left out.
         """
         from perigee_lab.results.cell_plots import SEED, heat_map, lines
+        from perigee_lab.results.notebook import once
 
         many = [a.key for a in self.index.axes if len(a.values) > 1 and a.key != SEED] or self.keys
         x = self.key_of(x) if x is not None else many[0]
         if y is None and not self.index.zip and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
             y = next((k for k in many if k != x), None)
         if y is None:
-            return lines(self, metric, x)
+            return once(lines(self, metric, x))
         if self.index.zip:
             raise RecordError("a zipped sweep has one combination per value: a line over x is drawn without y")
         if self.key_of(y) == x:
             raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
-        return heat_map(self, metric, x, self.key_of(y))
+        return once(heat_map(self, metric, x, self.key_of(y)))
 
     def page(self, metrics: Sequence[str] = ()) -> Page:
         """An interactive page with a slider per key: displayed in notebooks, `save(FILE)` writes it.

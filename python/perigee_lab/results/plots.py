@@ -20,8 +20,8 @@ USUAL = 0.99
 OFTEN = 0.95
 """The same for goodput, which peaks when a retransmission fills a hole and many bytes are delivered
 together."""
-MOST_WITHIN = 4
-"""Maximum number of schemes for a legend within a panel."""
+INK = "#16202c"
+"""Colour of handovers and outages, which no scheme has."""
 NOTE = (
     "Goodput counts bytes as the application reads them, in order: a sample after a recovery, which reads what had "
     "waited for a hole, can exceed the link."
@@ -60,43 +60,50 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
         axes[0].plot(
             base["t"], _gaps(base["capacity"]), color="#5b6876", linewidth=0.9, linestyle=":", label="capacity"
         )
-    for time, kind, _, _, _, pairs in data["marks"]:
-        if kind in ("handover", "outage-begin") and (pairs is None or chosen["pair"] in pairs):
-            for a in axes:
-                a.axvline(time, color="#7c3aed", alpha=0.35, linewidth=0.8)
+    events = [
+        time
+        for time, kind, _, _, _, pairs in data["marks"]
+        if kind in ("handover", "outage-begin") and (pairs is None or chosen["pair"] in pairs)
+    ]
     for a, label in zip(axes, ("goodput, Mbit/s", "RTT, ms", "fullest queue, ms"), strict=True):
         a.set_ylabel(label)
         a.grid(alpha=0.25)
         a.spines[["top", "right"]].set_visible(False)
         cap(a, usual=OFTEN if a is axes[0] else USUAL)
+        _mark_events(a, events)
     axes[0].set_title(
-        quoting.plot(data["title"] + (f": {chosen['name']}" if len(data["flows"]) > 1 else "")), loc="left"
+        quoting.plot(data["title"] + (f": {chosen['name']}" if len(data["flows"]) > 1 else "")), loc="left", pad=11
     )
-    _legend(figure, axes[0], len(data["schemes"]))
-    axes[1].legend(loc="upper right", frameon=False)
+    _legend(figure, axes)
     axes[2].set_xlabel("time, s")
     axes[2].set_xlim(0, data["duration_s"])
     figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876")
     return figure
 
 
-def _legend(figure: Any, axis: Any, schemes: int) -> None:
-    """Legend within the first panel if it fits, otherwise above all panels."""
-    if schemes <= MOST_WITHIN:
-        axis.legend(
-            ncols=len(axis.get_legend_handles_labels()[0]),
-            loc="lower right",
-            edgecolor="none",
-            framealpha=0.85,
-            handlelength=3,
-        )
-    else:
-        handles, names = axis.get_legend_handles_labels()
-        # Letters of 8 points are about 0.07 in wide; a legend line with its margins takes 0.6 in.
-        columns = max(1, int(figure.get_figwidth() / (0.6 + 0.07 * max(len(name) for name in names))))
-        figure.legend(
-            handles, names, ncols=columns, loc="outside upper center", frameon=False, fontsize=8, handlelength=4
-        )
+def _mark_events(axis: Any, times: Sequence[float]) -> None:
+    """Handovers and outages: a triangle above the panel, where there are no curves, and a faint line."""
+    for time in times:
+        axis.axvline(time, color=INK, alpha=0.25, linewidth=0.8)
+    if times:
+        axis.plot(
+            times, [1.03] * len(times), "v", color=INK, markersize=4, linestyle="", clip_on=False,
+            transform=axis.get_xaxis_transform(), label="handover or outage",
+        )  # fmt: skip
+
+
+def _legend(figure: Any, axes: Sequence[Any]) -> None:
+    """One legend for all panels, above them."""
+    of: dict[str, Any] = {}
+    for axis in axes:
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+            of.setdefault(name, handle)
+    # Letters of 8 points are about 0.07 in wide; a legend line with its margins takes 0.6 in.
+    columns = max(1, int(figure.get_figwidth() / (0.6 + 0.07 * max(len(name) for name in of))))
+    figure.legend(
+        list(of.values()), list(of), ncols=columns, loc="outside upper center", frameon=False, fontsize=8,
+        handlelength=4,
+    )  # fmt: skip
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:
@@ -146,7 +153,7 @@ def cap(axis: Any, usual: float = USUAL) -> None:
         axis.annotate(
             f"▲ up to {highest:.3g}",
             (1, 1),
-            (0, 3),
+            (0, 9),
             "axes fraction",
             textcoords="offset points",
             ha="right",
