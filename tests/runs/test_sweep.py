@@ -232,3 +232,10 @@ def test_a_zipped_sweep_has_as_many_values_of_each_key(cli: Cli, tiny: Path) -> 
     shown = cli("check", str(tiny))
     assert shown.returncode == 2
     assert "sweep.zip: must be true or false" in shown.stderr
+
+
+def test_a_scenario_in_place_of_its_file_is_named(tmp_path: Path) -> None:
+    scenario = perigee.loads(TINY)
+    with pytest.raises(TypeError, match="path is a Scenario: a sweep reads the scenario's file"):
+        perigee.sweep(scenario, {"run.duration": ["1 s", "2 s"]}, "cubic", out=tmp_path / "out")  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()

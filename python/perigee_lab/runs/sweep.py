@@ -274,8 +274,10 @@ def sweep(
     Completed runs there are skipped. Returns the results: `frame()` is a tidy frame with one row
     per run and one column per key; `cluster` and `store` as for `perigee sweep`
     (docs/how-to/cluster.md). Raises ScenarioError, RecordError; RunError if a run failed, after all
-    others have finished.
+    others have finished; TypeError for a Scenario in place of its file.
     """
+    if not isinstance(path, (str, Path)):
+        raise TypeError(f"path is a {type(path).__name__}: a sweep reads the scenario's file, and sets={{KEY: VALUE}}")
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)
     axes = [Axis(key, tuple(_values(key, list(values), zip_values))) for key, values in (keys or {}).items()]

@@ -7,7 +7,7 @@
   const $ = (id) => document.getElementById(id);
   const state = { t: 0, playing: false, flow: 0, scheme: 0, picked: null, dirty: true };
   const fixed = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
-  const MARK = { outage: "#ef444455", change: "#a78bfa66" };
+  const MARK = { outage: "#e7edf433", change: "#e7edf4aa" };
 
   // The sky if the record has one, else a diagram of the network.
   const surface = $(data.sky ? "canvas" : "net");
@@ -197,10 +197,10 @@
     PLOTS.forEach(build);
     const first = steps().find(([, nodes]) => nodes.length);
     if (data.sky) globe?.look(first ? [first[1][0], first[1][first[1].length - 1]] : data.sky.ground.map((_, i) => -1 - i));
-    const [violet, red] = data.sky
+    const [lines, bands] = data.sky
       ? ["path changes of this flow", "it has no path, or an end hands over"]
       : ["changes of this flow's path, its rates, delays or losses", "an outage on it"];
-    $("marks").textContent = `Violet: ${changes().length} ${violet}. Red: ${red}. A click goes to that time.`;
+    $("marks").textContent = `Lines: ${changes().length} ${lines}. Light bands: ${bands}. A click goes to that time.`;
     state.dirty = true;
   }
   function choose_scheme(k) {
