@@ -45,6 +45,8 @@ GRID = [(flows, rtt) for rtt in (20, 50, 100) for flows in (1, 5, 20, 50, 100)]
 STEADY = ("many:1:50:30", "many:2:20:30", "many:2:100:30", "many:20:50:30")
 TURNS_DEEP = "alternating:3"
 LARGE = "many:1000:20:6:1000"
+HUGE = {"1000 flows": [f"many:1000:20:15:1000:{seed}" for seed in (1, 2, 3)], "10000 flows": ["many:10000:20:15:10000"]}
+HUGE_SCHEMES = ("cubic", "bbr3", "orbcc", "orbcc-next")
 SWEEP = {
     "eta": ("0.85", "0.9", "0.95", "0.98"),
     "additive_increase": ("0.01", "0.025", "0.05", "0.1"),
@@ -63,6 +65,7 @@ def runs() -> dict[str, list[str]]:
     wanted = [(case, names) for case in (MANY, LIGHT, HEAVY, TURNS)]
     wanted += [(TURNS_DEEP, ["cubic", "orbcc", "orbcc-next"])]
     wanted += [(case, ["orbcc", "orbcc-next"]) for case in (*STEADY, LARGE)]
+    wanted += [(case, [*HUGE_SCHEMES, f"orbcc-next:{FREE}"]) for cases in HUGE.values() for case in cases]
     wanted += [(f"many:{flows}:{rtt}:30", grid) for flows, rtt in GRID]
     wanted += [(case, swept) for case in SWEPT]
     found: dict[str, list[str]] = {}
@@ -136,6 +139,20 @@ def published(of: Results) -> str:
         cells = (f"{m['goodput']:.3f} / {m['jain']:.3f} / {m['rtt_p99']:.1f}" for m in pair)
         rows.append([f"{flows}, {rtt} ms, {mbit[0] if mbit else 100} Mbit/s", *cells])
     return table(["flows", "orbcc: goodput, Jain, RTT p99", "orbcc-next"], rows)
+
+
+def huge(of: Results) -> str:
+    """Thousands of flows, means over seeds."""
+    rows = []
+    for scheme in (*HUGE_SCHEMES, f"orbcc-next:{FREE}"):
+        cells = []
+        for cases in HUGE.values():
+            found = [of[case, scheme] for case in cases]
+            mean = {k: sum(m[k] for m in found) / len(found) for k in found[0]}
+            cells.append(f"{steady(mean)} / {mean['rtt_p99']:.0f}")
+        rows.append([scheme.replace(":", ", ").replace("=", " = "), *cells])
+    head = ("1000 flows, 1 Gbit/s: goodput, Jain, queue, RTT p99", "10,000 flows, 10 Gbit/s")
+    return table(["", *head], rows)
 
 
 def points(of: Results) -> list[tuple[int, int, float, float, Row]]:
@@ -224,6 +241,7 @@ PARTS = {
     "goals": (goals, "orbcc-next.md"),
     "ablation": (ablation, "orbcc-next.md"),
     "published": (published, "orbcc-next.md"),
+    "huge": (huge, "orbcc-next.md"),
     "loop": (loop, "orbcc-loop.md"),
     "sensitivity": (sensitivity, "orbcc-sensitivity.md"),
 }

@@ -124,6 +124,9 @@ FAULTS: dict[str, dict[str, object]] = {
     "flow_count_error = -0.5": {"telemetry_flow_count_error": -0.5},
     "flow_count_error = 1": {"telemetry_flow_count_error": 1.0},
     "flow_count_error = 9": {"telemetry_flow_count_error": 9.0},
+    "flow_table = all flows": {"telemetry_flow_table": 1.0},
+    "flow_table = 1/2 of flows": {"telemetry_flow_table": 0.5},
+    "flow_table = 1/10 of flows": {"telemetry_flow_table": 0.1},
 }
 
 
@@ -175,12 +178,20 @@ def shown(r: Result, case: Case) -> str:
     return f"{100 * r.goodput:.1f}{fair} / {r.queue:.1f} ({r.queue_p99:.0f})"
 
 
+def entries(share: object, case: Case) -> int:
+    """Size of a table for a share of the flows, at least 1."""
+    assert isinstance(share, float)
+    return max(1, round(share * len(case.rtts)))
+
+
 def faults() -> str:
     """A row per fault, a column per case, of OrbCC."""
     jobs = {}
     for name, case in FAULTS_OF.items():
         for fault, keys in FAULTS.items():
-            port = "\n".join(f"{key} = {value}" for key, value in keys.items())
+            port = "\n".join(
+                f"{key} = {entries(value, case) if 'table' in key else value}" for key, value in keys.items()
+            )
             jobs[name, fault] = (case._replace(port=port).text(), "orbcc")
     found = results(list(jobs.values()))
     rows = [[fault, *(shown(found[jobs[name, fault]], case) for name, case in FAULTS_OF.items())] for fault in FAULTS]

@@ -77,6 +77,7 @@ def test_faults_of_telemetry_are_those_of_their_port_and_in_the_manifest() -> No
         "telemetry_clock_ppm = 50000",
         'telemetry_stale = "1 s"',
         "telemetry_flow_count_error = -0.9",
+        "telemetry_flow_table = 1",
     ],
 )
 def test_each_fault_of_telemetry_has_an_effect_on_orbcc_and_none_on_cubic(key: str) -> None:
@@ -94,6 +95,34 @@ def test_a_stale_rate_fills_the_queue_for_its_time() -> None:
     fresh, stale = (run("orbcc", *k, more=change) for k in ([], ['telemetry_stale = "2 s"']))
     window = [(f := r.to_pandas("links"))[(f["link"] == 0) & f["t_ns"].between(6.5e9, 8e9)] for r in (fresh, stale)]
     assert window[1]["queue_bytes"].mean() > 5 * window[0]["queue_bytes"].mean()
+
+
+def test_evictions_from_a_flow_table_are_in_the_record() -> None:
+    small, roomy = run("orbcc", "telemetry_flow_table = 1"), run("orbcc", "telemetry_flow_table = 100")
+    [row, back] = small.to_pandas("meters").to_dict("records")
+    assert (row["name"], row["entries"]) == ("r1->r2", 1)
+    assert row["evictions"] >= row["evictions_in_use"] > 1000
+    assert back["evictions"] == 0
+    assert roomy.to_pandas("meters")["evictions"].sum() == 0
+    assert roomy.hashes()["flows"] == run("orbcc").hashes()["flows"]
+    assert small.manifest["ports"][0]["telemetry_faults"]["flow_table"] == 1
+    assert run("orbcc").to_pandas("meters").empty
+
+
+@pytest.mark.parametrize("cc", ["xcp", "rcp", "orbcc-pint"])
+def test_a_fault_of_records_warns_where_packets_carry_none(cc: str) -> None:
+    found = run(cc, 'telemetry_delay = "20 ms"')
+    assert any(f"has no effect: {cc} reads no records of ports" in w for w in found.manifest["warnings"])
+    assert found.hashes()["flows"] == run(cc).hashes()["flows"]
+    assert not run("orbcc", 'telemetry_delay = "20 ms"').manifest["warnings"]
+    named = NETWORK.format(port='telemetry_delay = "20 ms"').replace('cc = "*"', f'cc = "{cc}"')
+    with pytest.raises(perigee.ScenarioError, match="no flow's congestion control reads the records"):
+        perigee.loads(named)
+
+
+def test_a_flow_table_of_an_integer_meter_is_refused() -> None:
+    with pytest.raises(perigee.ScenarioError, match=r"telemetry_flow_table.*bitmap(.|\n)*reference"):
+        perigee.loads(NETWORK.format(port='meter = "integer"\ntelemetry_flow_table = 4')).run(cc="orbcc")
 
 
 @pytest.mark.parametrize("key", ['telemetry_delay = "1 ms"', "telemetry_error = 0.1"])

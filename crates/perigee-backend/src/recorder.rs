@@ -9,15 +9,18 @@ use crate::rtt_changes::RttChanges;
 use perigee_record::sink::BATCH_ROWS;
 use perigee_record::tables::{
     CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, FlowTotalsRow, FlowTotalsTable,
-    Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
+    Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, MeterRow,
+    MeterTable, RttRow, RttTable,
 };
 use perigee_record::{
-    FlowInfo, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table,
+    FlowInfo, FlowTableTotals, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError,
+    Table,
 };
 use perigee_sim::{Observer, SimEvent, VideoEvent};
 use perigee_timeline::{ChunkSource, NodeId, Note, QueueLimit};
 use perigee_units::Nanos;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -109,7 +112,9 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
     ) -> Result<(), SinkError> {
         self.flush();
         let rtts = self.rtt_table();
-        for table in [rtts, self.flow_totals(&outcome), link_totals(source, &outcome)] {
+        for table in
+            [rtts, self.flow_totals(&outcome), link_totals(source, &outcome), meters(source, &outcome)]
+        {
             self.write(table);
         }
         if let Some(e) = self.error {
@@ -268,6 +273,22 @@ fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) 
         });
     }
     table.finish()
+}
+
+/// Meters with a bounded flow table, by port.
+fn meters<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) -> Table {
+    let mut of_ports = BTreeMap::new();
+    for (i, t) in outcome.links.iter().enumerate() {
+        if let (Some(table), Some((port, spec))) = (t.flow_table, source.port_of(i)) {
+            of_ports.insert(port.0, (spec.name.clone(), table));
+        }
+    }
+    let mut rows = MeterTable::default();
+    for (port, (name, t)) in of_ports {
+        let FlowTableTotals { entries, evictions, evictions_in_use } = t;
+        rows.push(MeterRow { port, name, entries, evictions, evictions_in_use });
+    }
+    rows.finish()
 }
 
 /// An observer that also receives the frames of real hosts.

@@ -32,4 +32,4 @@ pub use seen::{FrameSeen, PacketKind, PacketSeen};
 pub use sink::{Collector, FlowInfo, RecordSink, RunHeader, SinkError, Sinks};
 pub use table::{Column, Table, Values};
 pub use tally::{TableDigest, Tally};
-pub use totals::{FlowTotals, LinkTotals, RunOutcome};
+pub use totals::{FlowTableTotals, FlowTotals, LinkTotals, RunOutcome};

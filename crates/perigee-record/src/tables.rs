@@ -85,6 +85,7 @@ pub fn record_tables() -> &'static [TableSpec] {
         ApplicationTable::SPEC,
         LimitTable::SPEC,
         LinkTotalsTable::SPEC,
+        MeterTable::SPEC,
         RouteTable::SPEC,
         TrackTable::SPEC,
     ]
@@ -513,6 +514,22 @@ table! {
         drops_outage: u64,
         /// Packets lost without a route.
         drops_no_route: u64,
+    }
+}
+
+table! {
+    /// The meter of a port with a flow table of bounded size, over the entire run.
+    MeterTable, MeterRow, "meters" {
+        /// Number of the port.
+        port: u32,
+        /// Name of the port.
+        name: String,
+        /// Size of the table.
+        entries: u64,
+        /// Flows evicted for others.
+        evictions: u64,
+        /// Of these, flows that had been seen in the same interval, and counted.
+        evictions_in_use: u64,
     }
 }
 

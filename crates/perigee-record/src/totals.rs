@@ -129,6 +129,19 @@ pub struct LinkTotals {
     pub wait_ns: u128,
     /// Number of packets in that sum.
     pub waited: u64,
+    /// Flow table of its port's meter, if that is bounded.
+    pub flow_table: Option<FlowTableTotals>,
+}
+
+/// Totals of a flow table of bounded size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowTableTotals {
+    /// Its size.
+    pub entries: u64,
+    /// Flows evicted for others.
+    pub evictions: u64,
+    /// Of these, flows that had been seen in the same interval.
+    pub evictions_in_use: u64,
 }
 
 /// Results of a run at its end, in addition to its rows.

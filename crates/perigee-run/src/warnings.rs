@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Warnings about the numbers of a run.
 
-use perigee_cc::{info, start_info, CongestionControl, ConnInit, TelemetryNeed};
+use perigee_cc::{info, start_info, Caps, CongestionControl, ConnInit, TelemetryNeed};
 use perigee_record::RunOutcome;
-use perigee_scenario::World;
+use perigee_scenario::{PortReport, World};
 use perigee_sim::FlowSetup;
 use perigee_units::Nanos;
 use std::collections::BTreeSet;
@@ -26,6 +26,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
         out.push(format!("the run was stopped at {end} of {whole}{why}"));
     }
     tiny_queues(world, &mut out);
+    unread_records(world, cc, setups, &mut out);
     let name = |i: usize| world.flows[i].name.as_str();
     let flows = || outcome.flows.iter().enumerate();
     let bulk = |i: &usize| setups[*i].app.is_tcp();
@@ -92,7 +93,27 @@ fn tiny_queues(world: &World, out: &mut Vec<String>) {
     several(out, tiny.map(|p| format!("the queue of port {:?} holds a single packet", p.name)));
 }
 
+/// Ports whose records differ from the reference, where the flows have telemetry of another form.
+fn unread_records(world: &World, cc: &str, setups: &[FlowSetup], out: &mut Vec<String>) {
+    let tcp = || setups.iter().enumerate().filter(|(_, s)| s.app.is_tcp());
+    if tcp().any(|(_, s)| caps(s).reads_records()) {
+        return;
+    }
+    let other = tcp().find(|(_, s)| caps(s).telemetry != TelemetryNeed::None);
+    let Some((flow, _)) = other else { return };
+    let scheme = world.scheme_of(&world.flows[flow], cc);
+    let ports = world.ports.iter().filter(|p| p.telemetry_faults.is_some());
+    let line = |p: &PortReport| {
+        format!("telemetry_* of port {:?} has no effect: {scheme} reads no records of ports", p.name)
+    };
+    several(out, ports.map(line));
+}
+
 fn wants_telemetry(setup: &FlowSetup) -> bool {
+    caps(setup).telemetry != TelemetryNeed::None
+}
+
+fn caps(setup: &FlowSetup) -> Caps {
     let init = ConnInit {
         now: Nanos::ZERO,
         mss: setup.tcp.mss,
@@ -101,7 +122,7 @@ fn wants_telemetry(setup: &FlowSetup) -> bool {
         seed: 0,
         hz: setup.tcp.hz,
     };
-    setup.scheme.build(&init).caps().telemetry != TelemetryNeed::None
+    setup.scheme.build(&init).caps()
 }
 
 /// Lists the first ones and counts the rest.

@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! cargo run --release -p perigee-sim --example orbcc_next -- CASE SCHEME[:PARAMETER=VALUE,…]…
-//! CASE   many:FLOWS:RTT_MS:SECONDS[:MBIT]   bulk flows that start within the first second
-//!        short:LOAD:SECONDS                 Poisson arrivals, Pareto sizes (mean 100 kB, shape 1.3), 50 ms
-//!        alternating:BDP                    50 and 100 Mbit/s by turns of 100 ms, 50 ms, a queue of BDP
+//! CASE   many:FLOWS:RTT_MS:SECONDS[:MBIT[:SEED]]   bulk flows that start within the first second
+//!        short:LOAD:SECONDS                        Poisson arrivals, Pareto sizes (mean 100 kB, shape 1.3), 50 ms
+//!        alternating:BDP                           50 and 100 Mbit/s by turns of 100 ms, 50 ms, a queue of BDP
 //! ```
 //!
 //! 100 Mbit/s unless given; the queue has 2, 1 and BDP bandwidth-delay products. The first third of
@@ -42,6 +42,8 @@ struct Case {
     rtt_s: f64,
     seconds: f64,
     queue_bdp: f64,
+    /// Draws other starts.
+    seed: u64,
 }
 
 impl Case {
@@ -49,12 +51,20 @@ impl Case {
         let mut words = text.split(':');
         let kind = words.next().expect("a case");
         let n: Vec<f64> = words.map(|w| w.parse().expect("a number")).collect();
-        let fixed =
-            Case { kind: Kind::Many, flows: 1, mbit: 100.0, rtt_s: 0.05, seconds: 20.0, queue_bdp: 2.0 };
+        let fixed = Case {
+            kind: Kind::Many,
+            flows: 1,
+            mbit: 100.0,
+            rtt_s: 0.05,
+            seconds: 20.0,
+            queue_bdp: 2.0,
+            seed: 0,
+        };
         match kind {
             "many" => {
                 let mbit = n.get(3).copied().unwrap_or(100.0);
-                Case { flows: n[0] as usize, rtt_s: n[1] / 1e3, seconds: n[2], mbit, ..fixed }
+                let seed = n.get(4).map_or(0, |&seed| seed as u64);
+                Case { flows: n[0] as usize, rtt_s: n[1] / 1e3, seconds: n[2], mbit, seed, ..fixed }
             }
             "short" => Case { kind: Kind::Short(n[0]), seconds: n[1], queue_bdp: 1.0, ..fixed },
             "alternating" => Case { kind: Kind::Alternating, queue_bdp: n[0], ..fixed },
@@ -194,8 +204,8 @@ fn scheme(text: &str) -> Scheme {
 }
 
 /// Uniform numbers in [0, 1) (SplitMix64), the same for every scheme.
-fn uniform() -> impl FnMut() -> f64 {
-    let mut state = 77u64;
+fn uniform(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = 77 + (seed << 32);
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -206,7 +216,7 @@ fn uniform() -> impl FnMut() -> f64 {
 
 fn run(case: &Case, scheme: &Scheme) -> (RunOutcome, Samples) {
     let built = case.build();
-    let transfers = case.transfers(&mut uniform());
+    let transfers = case.transfers(&mut uniform(case.seed));
     let setup = |(i, &(start, bytes)): (usize, &(f64, Option<u64>))| {
         let path = &built.flows[i % built.flows.len()];
         FlowSetup {
@@ -234,7 +244,8 @@ fn run(case: &Case, scheme: &Scheme) -> (RunOutcome, Samples) {
     let sample = Nanos::from_millis(if case.flows > 1000 { 100 } else { 5 });
     let changes = case.changes(&built);
     let timeline = built.timeline(Nanos::from_secs_f64(case.seconds), changes);
-    let options = Options { max_hops: 1, sample, ..Options::default() };
+    let options =
+        Options { max_hops: 1, sample, seed: Options::default().seed + case.seed, ..Options::default() };
     let mut sim =
         Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).expect("a setup");
     let out = sim.run(&mut samples, &mut |_| true).expect("a run");

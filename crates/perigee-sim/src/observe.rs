@@ -6,8 +6,8 @@ use perigee_cc::CaState;
 pub use perigee_queue::Ecn;
 pub use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
 pub use perigee_record::totals::{
-    ApplicationTotals, DropCause, FlowTotals, LinkTotals, RunOutcome, VideoTotals, CAUSES, CAUSE_NAMES,
-    MILESTONES,
+    ApplicationTotals, DropCause, FlowTableTotals, FlowTotals, LinkTotals, RunOutcome, VideoTotals, CAUSES,
+    CAUSE_NAMES, MILESTONES,
 };
 pub use perigee_record::{PacketKind, PacketSeen};
 use perigee_tcp::AckBlocks;

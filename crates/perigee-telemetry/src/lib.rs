@@ -9,6 +9,7 @@
 //! * [`tcp_option`]: the option of TCP that carries the busiest port's record.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
+//! * [`flow_table`]: the meter's flows in a table of bounded size.
 //! * [`laws`]: the laws of an egress queue: records of the meter, and laws that compute feedback.
 //! * [`faults`]: faults of records.
 //! * [`integer`]: the same meter in integers, for switches.
@@ -21,6 +22,7 @@
 
 pub mod echo;
 pub mod faults;
+pub mod flow_table;
 pub mod integer;
 pub mod ipv6;
 pub mod laws;

@@ -24,6 +24,7 @@
 //!
 //! The timer is evaluated lazily: each entry point first processes the expiries that are due.
 
+use crate::flow_table::FlowTable;
 use crate::integer::{IntegerMeter, TABLES};
 use crate::pint::{PintPort, WirePint};
 use crate::uf16;
@@ -64,6 +65,8 @@ pub struct Meter {
     sum_r2: f64,
     /// Flows of the current interval.
     seen: FlowSet,
+    /// In place of that set, if it is bounded.
+    table: Option<Box<FlowTable>>,
     tx_bytes: u64,
     /// Rate encoded in `bw_code`, which is cached because the rate changes rarely.
     bw: BitRate,
@@ -89,6 +92,7 @@ impl Default for Meter {
             sum_r: 0.0,
             sum_r2: 0.0,
             seen: FlowSet::default(),
+            table: None,
             tx_bytes: 0,
             bw: BitRate(0),
             bw_code: 0,
@@ -115,6 +119,18 @@ impl Meter {
         Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
 
+    /// The meter with a table of `entries` for flows, which [`Self::flows`] is counted in.
+    /// (Without effect on integer arithmetic, which counts in a bitmap.)
+    #[must_use]
+    pub fn with_flow_table(self, entries: u32) -> Self {
+        Meter { table: Some(Box::new(FlowTable::new(entries))), ..self }
+    }
+
+    /// The bounded table of flows, if there is one.
+    pub fn flow_table(&self) -> Option<&FlowTable> {
+        self.table.as_deref()
+    }
+
     /// Handles the arrival of a data packet with a telemetry header at a queue of `queued_bytes`. The
     /// packet counts even if it is then dropped. `flow`: dense index of the four-tuple. Returns the
     /// encoded queue length, which the caller stores with the packet for [`Self::on_dequeue`].
@@ -135,7 +151,10 @@ impl Meter {
         let r = stamp.base_rtt_us as f64;
         self.sum_r += r * stamp.weight;
         self.sum_r2 += r * r * stamp.weight;
-        self.seen.insert(flow);
+        match &mut self.table {
+            None => self.seen.insert(flow),
+            Some(table) => table.insert(flow),
+        }
         // A handshake announces a flow that will use its window one round trip later.
         if stamp.weighted && stamp.payload == 0 {
             self.announced += 1;
@@ -243,7 +262,7 @@ impl Meter {
         self.flows_by_weight = self.sum_r * 1e3 / self.interval.0 as f64 + f64::from(self.announced);
         self.announced = 0;
         self.avg_rtt_us = mean_us.clamp(1, RTT_MAX_US);
-        let distinct = self.seen.len();
+        let distinct = self.table.as_mut().map_or_else(|| self.seen.len(), |table| table.end_interval());
         self.flows = distinct.min(FLOWS_MAX as u32) as u16;
         self.flags = if distinct > FLOWS_MAX as u32 { FLAG_FLOWS_SATURATED } else { 0 };
         (self.sum_r, self.sum_r2) = (0.0, 0.0);

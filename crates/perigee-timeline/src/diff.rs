@@ -220,10 +220,10 @@ fn spec_words(spec: &PortSpec) -> String {
 }
 
 fn fault_words(faults: &TelemetryFaults) -> String {
-    let TelemetryFaults { delay, error, clock_ppm, stale, flow_count_error } = faults;
+    let TelemetryFaults { delay, error, clock_ppm, stale, flow_count_error, flow_table } = faults;
     format!(
         "telemetry with delay {delay}, error {error}, clock {clock_ppm} ppm, stale {stale}, \
-         flow count error {flow_count_error}"
+         flow count error {flow_count_error}, flow table {flow_table}"
     )
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Faults of the telemetry that a port writes.
+//! Faults and limits of the telemetry that a port writes.
 
 use perigee_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct TelemetryFaults {
     /// Relative error of the number of flows.
     #[serde(default)]
     pub flow_count_error: f64,
+    /// Entries of the table in which flows are counted; zero = one for each flow.
+    #[serde(default)]
+    pub flow_table: u32,
 }
 
 impl TelemetryFaults {
@@ -38,6 +41,8 @@ impl TelemetryFaults {
     pub const CLOCK_PPM: f64 = 100_000.0;
     /// Upper bound of [`TelemetryFaults::flow_count_error`].
     pub const FLOW_COUNT_ERROR: f64 = 100.0;
+    /// Upper bound of [`TelemetryFaults::flow_table`].
+    pub const FLOW_TABLE: u32 = 1_000_000;
 
     /// Checks the values of a saved timeline.
     ///
@@ -50,6 +55,7 @@ impl TelemetryFaults {
         };
         within("delay", self.delay <= Self::DELAY[1])?;
         within("stale", self.stale <= Self::STALE[1])?;
+        within("flow_table", self.flow_table <= Self::FLOW_TABLE)?;
         within("error", (0.0..=1.0).contains(&self.error))?;
         within("clock_ppm", self.clock_ppm.abs() <= Self::CLOCK_PPM)?;
         within("flow_count_error", (-1.0..=Self::FLOW_COUNT_ERROR).contains(&self.flow_count_error))

@@ -50,6 +50,7 @@ RELIED_ON = {
     "played_packets late_packets mouth_ear_sum_ns",
     "limits": "t_ns flow application_ns receive_window_ns send_buffer_ns congestion_window_ns pacing_ns",
     "link_totals": "link port name mean_wait_ns",
+    "meters": "",
     "routes": "t_ns pair hop node",
     "tracks": "t_ns node name lat_deg lon_deg",
 }

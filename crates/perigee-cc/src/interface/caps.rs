@@ -162,6 +162,11 @@ pub enum TxBytesUnit {
 }
 
 impl Caps {
+    /// Whether the scheme receives the records that ports write, of all ports or of the bottleneck.
+    pub fn reads_records(&self) -> bool {
+        !self.pint && matches!(self.telemetry, TelemetryNeed::Stack | TelemetryNeed::Bottleneck)
+    }
+
     /// A window-based scheme on Linux's transport.
     pub const WINDOW: Caps = Caps {
         recovery: Recovery::Prr,

@@ -56,6 +56,7 @@ pub struct FlowSpec {
     pub group: Option<String>,
     pub background: bool,
     pub cc: String,
+    pub cc_place: Place,
     pub hosts: Option<Hosts>,
     pub app: App,
     /// Interarrival time and size of transfers, if the entry represents many flows.
@@ -145,6 +146,7 @@ impl Flow {
             group: self.group.or_else(|| self.background.filter(|b| *b).map(|_| "background".into())),
             background: self.background.unwrap_or(false),
             cc: self.cc,
+            cc_place: self.written.place_of("cc").clone(),
             hosts: self.backend,
             app,
             arrivals,

@@ -26,9 +26,9 @@ use crate::file::sources::{self, Source};
 use crate::file::telemetry::Telemetry;
 use crate::file::top::Top;
 use crate::file::tree::{self, Table};
-use crate::file::unused_starts;
 use crate::file::validate::check;
 use crate::file::vary::Varied;
+use crate::file::{unused_starts, unused_telemetry};
 use perigee_units::params::Value;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +134,7 @@ impl Scenario {
         let (top, mut remarks) = check(&Top::SECTION, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
         let scenario = Reader { nodes: Vec::new(), problems: &mut problems }.scenario(name, Top::read(&top));
-        for (unused, yields) in scenario.iter().flat_map(Scenario::unused_starts) {
+        for (unused, yields) in scenario.iter().flat_map(Scenario::unused) {
             if yields { &mut remarks } else { &mut problems }.push(unused);
         }
         match scenario {
@@ -152,8 +152,11 @@ impl Scenario {
         }
     }
 
-    fn unused_starts(&self) -> Vec<(Problem, bool)> {
-        unused_starts::problems(&self.slow_start, &self.run, &self.flows, &self.sweep.axes)
+    fn unused(&self) -> Vec<(Problem, bool)> {
+        let (run, flows, sweep) = (&self.run, &self.flows[..], &self.sweep.axes[..]);
+        let schemes = unused_telemetry::Schemes { run, flows, tables: &self.cc, sweep };
+        let starts = unused_starts::problems(&self.slow_start, run, flows, sweep);
+        [starts, unused_telemetry::problems(&self.ports, &schemes)].concat()
     }
 }
 

@@ -19,13 +19,14 @@ use std::sync::Arc;
 const FULL_PACKET: u64 = 1500;
 
 /// Keys that only have an effect at metered ports.
-const OF_METERS: [&str; 6] = [
+const OF_METERS: [&str; 7] = [
     "meter",
     "telemetry_delay",
     "telemetry_error",
     "telemetry_clock_ppm",
     "telemetry_stale",
     "telemetry_flow_count_error",
+    "telemetry_flow_table",
 ];
 
 /// Settings of a port, complete except for the RTT of `bdp`.
@@ -95,6 +96,7 @@ impl Settled {
         faults.clock_ppm = port.telemetry_clock_ppm.unwrap_or(faults.clock_ppm);
         faults.stale = port.telemetry_stale.unwrap_or(faults.stale);
         faults.flow_count_error = port.telemetry_flow_count_error.unwrap_or(faults.flow_count_error);
+        faults.flow_table = port.telemetry_flow_table.unwrap_or(faults.flow_table);
         self.bdp_rate = port.bdp_rate.or(self.bdp_rate);
         self.bdp_rtt = port.bdp_rtt.or(self.bdp_rtt);
         self.loss = port.loss.or(self.loss);
@@ -191,6 +193,8 @@ pub struct TelemetryFaultsReport {
     pub clock_ppm: f64,
     pub stale_ns: u64,
     pub flow_count_error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_table: Option<u32>,
 }
 
 impl From<&TelemetryFaults> for TelemetryFaultsReport {
@@ -201,6 +205,7 @@ impl From<&TelemetryFaults> for TelemetryFaultsReport {
             clock_ppm: f.clock_ppm,
             stale_ns: f.stale.0,
             flow_count_error: f.flow_count_error,
+            flow_table: (f.flow_table > 0).then_some(f.flow_table),
         }
     }
 }
@@ -268,6 +273,12 @@ impl<'a> PortTable<'a> {
                     let p = Problem::new(format!("port.{own}.{key}"), why).at(section.place());
                     p.hint("remove it, or set metered = true")
                 }));
+            }
+            let counts = |(class, name): &(&str, &str)| !self.settled(class, name).integer_meter;
+            if section.written.has("telemetry_flow_table") && !concerned().any(counts) {
+                let why = "no effect: an integer meter counts flows in a bitmap";
+                let p = Problem::new(format!("port.{own}.telemetry_flow_table"), why).at(section.place());
+                problems.push(p.hint("remove it, or set meter = \"reference\""));
             }
             let (params, probe_priority) = (&section.discipline.params, section.probe_priority == Some(true));
             if params.is_empty() && !probe_priority {

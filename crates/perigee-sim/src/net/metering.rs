@@ -13,12 +13,15 @@ use perigee_units::{BitRate, Nanos};
 /// What a metered port computes.
 pub(super) fn laws(port: &Port, seed: u64) -> PortLaws {
     let mut laws = PortLaws::new(port.spec.queue.integer_meter);
-    laws.faults = port.spec.telemetry_faults.as_deref().map(|f| {
-        let (delay, stale) = (f.delay, f.stale);
-        let (error, clock_ppm, flow_count_error) = (f.error, f.clock_ppm, f.flow_count_error);
-        let spec = FaultSpec { delay, error, clock_ppm, stale, flow_count_error };
-        Box::new(Faults::new(spec, mix(seed ^ name_key(&port.name))))
-    });
+    let Some(f) = port.spec.telemetry_faults.as_deref() else { return laws };
+    if f.flow_table > 0 {
+        laws.records = laws.records.with_flow_table(f.flow_table);
+    }
+    let (delay, stale) = (f.delay, f.stale);
+    let (error, clock_ppm, flow_count_error) = (f.error, f.clock_ppm, f.flow_count_error);
+    let spec = FaultSpec { delay, error, clock_ppm, stale, flow_count_error };
+    let faulty = spec != FaultSpec::default();
+    laws.faults = faulty.then(|| Box::new(Faults::new(spec, mix(seed ^ name_key(&port.name)))));
     laws
 }
 

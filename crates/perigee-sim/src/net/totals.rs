@@ -2,7 +2,7 @@
 //! Link totals and packets in flight at the end.
 
 use super::Net;
-use crate::observe::LinkTotals;
+use crate::observe::{FlowTableTotals, LinkTotals};
 use crate::packet::NONE;
 use perigee_units::{BitRate, Nanos};
 
@@ -50,8 +50,16 @@ impl Net {
             tx_bytes: l.tx_bytes - serving,
             wait_ns: l.wait_ns,
             waited: l.tx_packets,
+            flow_table: self.flow_table(l.port),
         }
     }
+
+    fn flow_table(&self, p: u32) -> Option<FlowTableTotals> {
+        let table = self.ports[p as usize].laws.as_ref()?.records.flow_table()?;
+        let (evictions, evictions_in_use) = (table.evictions(), table.evictions_in_use());
+        Some(FlowTableTotals { entries: table.entries(), evictions, evictions_in_use })
+    }
+
     /// Bytes (with framing) and packets waiting at a port at `now`, up to which it has advanced.
     pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
         let port = &self.ports[p as usize];
