@@ -34,7 +34,7 @@ Every path runs twice: with the simulator's TCP, and with Linux kernels as [host
 simulates ports, delays, losses and changes in both runs, so that only the TCP differs. The paths are those of
 [real-hosts.toml](../../python/perigee_lab/validation/real-hosts.toml): single flows at 10 Mbit/s to 1 Gbit/s with
 queues of 0.2 to 4 BDP, limited windows, random loss, outages, steps of RTT and rate, 2 to 20 competing flows, short
-flows, ECN, and a path over satellites.
+flows, ECN, parking lots, and a path over satellites.
 
 Goodput is measured after the warm-up of 2 s (for short flows: over the transfer), retransmissions over the entire run.
 With several seeds, means are compared. The command ends with exit code 3 if a goodput differs by more than 1 % and by
@@ -67,8 +67,8 @@ PAIRS_HEAD = """\
 Results of `perigee validate --against linux`, which [kernel.md](../docs/explanation/kernel.md) explains. Each cell is
 simulated | Linux and the difference; the queue is the mean waiting time at the bottleneck; several seeds are means.
 
-Paths with changes, bbr at short queues, `four-rtts`, `ten-flows`, `ecn-fq_codel` and `london-new-york` received their
-present number of seeds after fewer seeds had shown larger differences.
+Paths with changes, bbr at short queues, `four-rtts`, `ten-flows`, `ecn-fq_codel`, parking lots and `london-new-york`
+received their present number of seeds after fewer seeds had shown larger differences.
 
 """
 
@@ -77,7 +77,8 @@ def main() -> None:
     """Writes both pages."""
     found = side_by_side.read_results(HERE / RESULTS)
     known = side_by_side.explained()
-    parts = [HEAD, _schemes(list(side_by_side.summaries(found))), _differences(found, known), LIMITS]
+    tables = [_schemes(list(side_by_side.summaries(found))), _parking_lots(found), _differences(found, known)]
+    parts = [HEAD, *tables, LIMITS]
     OUT.write_text("\n".join(parts), encoding="utf-8")
     PAIRS.write_text(PAIRS_HEAD + _pairs(found), encoding="utf-8")
 
@@ -111,6 +112,30 @@ def _schemes(summaries: list[Summary]) -> str:
     ]
     text = "## By scheme\n\nAbsolute differences between simulator and Linux: median, maximum.\n\n"
     return text + _table(head, rows, 1)
+
+
+PARKING_LOTS = """\
+## Parking lots
+
+Share of the flow over all bottlenecks in what it and a flow over one of them receive (20 Mbit/s, 50 ms, 1 BDP, 32
+seeds); differences with the 95 % interval of their mean.
+
+"""
+
+
+def _parking_lots(found: list[Pair]) -> str:
+    def share(long: Pair, others: list[Pair], side: str) -> str:
+        own, *rest = (getattr(p, side).goodput_mbps for p in (long, *others))
+        return f"{100 * own / (own + sum(rest) / len(rest)):.1f}"
+
+    rows = []
+    for p in (p for p in found if p.flow == "long"):
+        others = [q for q in found if (q.cell, q.cc) == (p.cell, p.cc) and q is not p]
+        spread = 100 * p.interval_mbps / p.linux.goodput_mbps
+        shares = [share(p, others, side) for side in ("simulated", "linux")]
+        rows.append([str(len(others)), p.cc, *shares, f"{p.goodput_pct:+.1f} ± {spread:.1f}"])
+    head = ["bottlenecks", "scheme", "simulator, %", "Linux, %", "difference of its goodput, %"]
+    return PARKING_LOTS + _table(head, rows, 2)
 
 
 def _pairs(found: list[Pair]) -> str:

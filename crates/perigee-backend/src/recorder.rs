@@ -277,15 +277,12 @@ fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) 
 
 /// Meters with a bounded flow table, by port.
 fn meters<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) -> Table {
-    let mut of_ports = BTreeMap::new();
-    for (i, t) in outcome.links.iter().enumerate() {
-        if let (Some(table), Some((port, spec))) = (t.flow_table, source.port_of(i)) {
-            of_ports.insert(port.0, (spec.name.clone(), table));
-        }
-    }
+    let links = (0..outcome.links.len()).filter_map(|i| source.port_of(i));
+    let names: BTreeMap<u32, &str> = links.map(|(port, spec)| (port.0, spec.name.as_str())).collect();
     let mut rows = MeterTable::default();
-    for (port, (name, t)) in of_ports {
-        let FlowTableTotals { entries, evictions, evictions_in_use } = t;
+    for t in &outcome.flow_tables {
+        let FlowTableTotals { port, entries, evictions, evictions_in_use } = *t;
+        let name = names.get(&port).copied().unwrap_or_default().into();
         rows.push(MeterRow { port, name, entries, evictions, evictions_in_use });
     }
     rows.finish()

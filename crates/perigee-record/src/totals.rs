@@ -129,13 +129,13 @@ pub struct LinkTotals {
     pub wait_ns: u128,
     /// Number of packets in that sum.
     pub waited: u64,
-    /// Flow table of its port's meter, if that is bounded.
-    pub flow_table: Option<FlowTableTotals>,
 }
 
-/// Totals of a flow table of bounded size.
+/// Totals of the flow table of a meter, where its size is bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowTableTotals {
+    /// Port of the meter.
+    pub port: u32,
     /// Its size.
     pub entries: u64,
     /// Flows evicted for others.
@@ -167,6 +167,8 @@ pub struct RunOutcome {
     pub applications: Vec<ApplicationTotals>,
     /// Totals by link.
     pub links: Vec<LinkTotals>,
+    /// Totals of bounded flow tables, by port.
+    pub flow_tables: Vec<FlowTableTotals>,
     /// All nodes that existed at any time, by index.
     pub nodes: Vec<String>,
     /// Memory of the backend per flow; `None` = not measured.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Link totals and packets in flight at the end.
 
-use super::Net;
+use super::{Net, PortState};
 use crate::observe::{FlowTableTotals, LinkTotals};
 use crate::packet::NONE;
 use perigee_units::{BitRate, Nanos};
@@ -50,14 +50,18 @@ impl Net {
             tx_bytes: l.tx_bytes - serving,
             wait_ns: l.wait_ns,
             waited: l.tx_packets,
-            flow_table: self.flow_table(l.port),
         }
     }
 
-    fn flow_table(&self, p: u32) -> Option<FlowTableTotals> {
-        let table = self.ports[p as usize].laws.as_ref()?.records.flow_table()?;
-        let (evictions, evictions_in_use) = (table.evictions(), table.evictions_in_use());
-        Some(FlowTableTotals { entries: table.entries(), evictions, evictions_in_use })
+    /// Bounded flow tables of ports of the nodes that `here` selects.
+    pub fn flow_tables(&self, here: impl Fn(u32) -> bool) -> Vec<FlowTableTotals> {
+        let ports = self.ports.iter().enumerate().filter(|(_, port)| here(port.node));
+        let of = |(p, port): (usize, &PortState)| {
+            let table = port.laws.as_ref()?.records.flow_table()?;
+            let (evictions, evictions_in_use) = (table.evictions(), table.evictions_in_use());
+            Some(FlowTableTotals { port: p as u32, entries: table.entries(), evictions, evictions_in_use })
+        };
+        ports.filter_map(of).collect()
     }
 
     /// Bytes (with framing) and packets waiting at a port at `now`, up to which it has advanced.

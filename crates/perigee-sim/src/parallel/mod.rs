@@ -394,6 +394,8 @@ impl<'s, O: Observer> Run<'s, O> {
         }
         let owner = |link: u32| self.parts[0].simulation.owner_of_link(link);
         let links = (0..links as u32).map(|l| self.parts[owner(l)].simulation.link_at_end(l, end)).collect();
+        let mut flow_tables: Vec<_> = self.parts.iter().flat_map(|p| p.simulation.flow_tables()).collect();
+        flow_tables.sort_by_key(|t| t.port);
         self.execution.events = self.parts.iter().map(|p| p.simulation.events()).collect();
         let memory: usize = self.parts.iter().map(|p| p.simulation.memory_per_flow()).sum();
         let outcome = RunOutcome {
@@ -404,6 +406,7 @@ impl<'s, O: Observer> Run<'s, O> {
             flows: totals,
             applications,
             links,
+            flow_tables,
             ..RunOutcome::default()
         };
         (balanced(outcome), self.execution.clone())

@@ -8,7 +8,7 @@
 
 use super::Simulation;
 use crate::net::Handed;
-use crate::observe::{ApplicationTotals, LinkTotals, Observer, CAUSES};
+use crate::observe::{ApplicationTotals, FlowTableTotals, LinkTotals, Observer, CAUSES};
 use crate::parallel::Log;
 use crate::schedule::Source;
 use crate::setup::SimError;
@@ -232,6 +232,11 @@ impl Simulation<'_> {
     /// Totals of a link that starts in this partition.
     pub(crate) fn link_at_end(&self, link: u32, end: Nanos) -> LinkTotals {
         self.net.totals(link, end)
+    }
+
+    /// Bounded flow tables of the ports of this partition; without partitions, of all.
+    pub(crate) fn flow_tables(&self) -> Vec<FlowTableTotals> {
+        self.net.flow_tables(|node| self.partition.as_ref().is_none_or(|p| p.has(node)))
     }
 
     /// Application totals of a flow with its receiving end in this partition.

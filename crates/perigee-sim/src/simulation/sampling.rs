@@ -170,6 +170,7 @@ impl Simulation<'_> {
             flows,
             applications: self.ends.receiving.iter().map(|f| f.application_totals(end)).collect(),
             links: (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect(),
+            flow_tables: self.flow_tables(),
             ..RunOutcome::default()
         })
     }
