@@ -155,7 +155,13 @@ def test_a_kept_summary_is_the_computed_one_and_a_damaged_one_is_computed(swept:
         text = (run.folder / summary_cache.FILE).read_text(encoding="utf-8")
         other = json.loads(text)
         other["run"]["goodput_mbps"] = -1.0
-        for damaged in ("", "{", "[]", text.replace(summary_cache.version(), "another"), json.dumps({**other, "code": "x"})):
+        for damaged in (
+            "",
+            "{",
+            "[]",
+            text.replace(summary_cache.version(), "another"),
+            json.dumps({**other, "code": "x"}),
+        ):
             (run.folder / summary_cache.FILE).write_text(damaged, encoding="utf-8")
             assert summary_cache.read(run.folder).run["goodput_mbps"] == run.summary["goodput_mbps"]
         (run.folder / summary_cache.FILE).write_text(text, encoding="utf-8")
