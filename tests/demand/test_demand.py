@@ -149,10 +149,27 @@ def test_a_kill_before_the_first_chunk_leaves_a_folder_that_can_be_used_again(cl
     # Files that no interrupted start leaves are somebody else's.
     (tmp_path / "out/cells/mine.csv").touch()
     done = cli("demand", "run", "s.toml", "--out", "out")
-    assert done.returncode == 2 and "is not empty" in done.stderr
+    assert done.returncode == 2
+    assert "is not empty" in done.stderr
     (tmp_path / "out/cells/mine.csv").unlink()
     done = cli("demand", "run", "s.toml", "--out", "out")
     assert done.returncode == 0, done.stderr
+
+
+def test_hot_links_are_named_and_cool_ones_are_not(whole: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    record = Record(whole)
+    links, place = maps.links_at(record, 0, maps.busiest(record, 0))
+    _, axis = plt.subplots()
+    axis.set_xlim(-180, 180)
+    axis.set_ylim(-90, 90)
+    share = np.full(len(links), maps.HOT_PERCENT - 1)
+    assert maps._hottest(axis, record, place, links, share) == []
+    share[0] = 90.0
+    ((_, name),) = maps._hottest(axis, record, place, links, share)
+    assert name.endswith(" 90 %")
+    plt.close()
 
 
 def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ LEFT = {
         "rtt-goodput.pdf",
     ],
     "how-to/pair.md": ["pair.png", "pair.csv", "latency.png", "coverage.geojson"],
-    "how-to/demand.md": ["load.png", "hour/report.html", "rain.html", "lost.png", "unserved.geojson"],
+    "how-to/demand.md": ["load.png", "hour/report.html", "rain.html", "lost.png", "below.png", "unserved.geojson"],
     "how-to/background.md": ["download/report.html", "users.csv", "evening-run/report.html"],
     "how-to/constellation.md": ["shell.png", "shell/report.html"],
     "how-to/satellites.md": ["sizes/sweep.csv", "sixty-planes.png"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,11 +36,13 @@ REGION_DEG = 50.0
 LOADS = "YlOrRd"
 # More cells than this are merged into squares, of which so many fit the width of the map.
 MOST_DOTS = 400
-SQUARES = 45
+SQUARES = 75
 SQUARE_DEG = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 # Named links of a map of loads: so many, with this load or more. Named gateways.
 HOTTEST = 6
 HOT_PERCENT = 50.0
+# Characters of a line of the title.
+TITLE_WIDTH = 105
 MOST_NAMED = 40
 GATEWAY, FAILED, UNKNOWN = "white", "#d1495b", "#9aa3ad"
 # Side of a square with few terminals, of that with most.
@@ -94,10 +97,10 @@ def _draw(
         marks += _gateways(axis, record, t_s)
         title = found.title
     text = f"{record.start['title']}: {title}, {DIRECTIONS[direction]}, {when}"
-    axis.set_title(quoting.plot(text), loc="left", fontsize=8)
+    axis.set_title(quoting.plot("\n".join(textwrap.wrap(text, TITLE_WIDTH))), loc="left", fontsize=8)
     axis.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=4, fontsize=6.5, frameon=False)
     gateways = [((_turned(g["lon"]), g["lat"]), g["name"]) for g in record.start["gateways"]]
-    if len(gateways) <= MOST_NAMED:
+    if len(gateways) <= MOST_NAMED or what == "load":
         ground = record.cells
         dots = what != "load" and len(ground) <= MOST_DOTS
         cells_at = list(zip(ground["lon_deg"].tolist(), ground["lat_deg"].tolist(), strict=True)) if dots else []
@@ -259,13 +262,19 @@ def _gateways(axis: Any, record: Record, t_s: float | None) -> list[Any]:
     """Draws gateways as triangles, red while out of service; returns the legend."""
     failed = _failed(record, t_s)
     marks = {}
+    size = _size(record)
     for g in record.start["gateways"]:
         out = g["name"] in failed
         colour = FAILED if out else GATEWAY
-        axis.plot([_turned(g["lon"])], [g["lat"]], marker="^", ms=5.5, color=colour, mec="#111827", mew=0.7, zorder=6)
+        axis.plot([_turned(g["lon"])], [g["lat"]], marker="^", ms=size, color=colour, mec="#111827", mew=0.7, zorder=6)
         text = "gateway that fails" if out else "gateway"
         marks[text] = _mark("^", colour, text)
     return list(marks.values())
+
+
+def _size(record: Record) -> float:
+    """Size of the marks of gateways in points: many would hide the cells."""
+    return 5.5 if len(record.start["gateways"]) <= MOST_NAMED else 3.0
 
 
 def _failed(record: Record, t_s: float | None) -> set[str]:
@@ -317,8 +326,18 @@ def _loads(
         at, out = (_turned(g["lon"]), g["lat"]), g["name"] in failed
         load = at_gateways.get(g["name"], 0.0)
         colour = "black" if out else lines.to_rgba(np.array([load]))[0]
-        axis.plot([at[0]], [at[1]], marker="X" if out else "^", ms=7, color=colour, mec="#111827", mew=0.7, zorder=6)
-        hottest.append((at, f"{g['name']}: fails" if out else f"{g['name']} {load:.0f} %"))
+        axis.plot(
+            [at[0]],
+            [at[1]],
+            marker="X" if out else "^",
+            ms=_size(record) + 1.5,
+            color=colour,
+            mec="#111827",
+            mew=0.7,
+            zorder=6,
+        )
+        if out or load >= HOT_PERCENT or len(record.start["gateways"]) <= MOST_NAMED:
+            hottest.append((at, f"{g['name']}: fails" if out else f"{g['name']} {load:.0f} %"))
     marks = [
         Line2D([], [], color="#e31a1c", lw=1.4, label="feeder (gateway to satellite)"),
         Line2D([], [], color="#e31a1c", lw=1.4, linestyle=(0, (2.5, 1.0)), label="ISL (satellite to satellite)"),
