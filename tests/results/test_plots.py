@@ -18,6 +18,7 @@ from conftest import SMALL
 from perigee_lab.results import looks
 from perigee_lab.results.plots import INK, cap, ceiling, overview
 from perigee_lab.results.report.data import payload
+from perigee_lab.results.sender_limits import CAUSES
 from perigee_lab.runs.scenario import schemes
 from perigee_studies import style
 
@@ -72,6 +73,13 @@ def test_every_scheme_has_a_look_of_its_own_in_grey_too() -> None:
         assert found[a].marker != found[b].marker, (a, b)
         if abs(brightness(found[a].colour) - brightness(found[b].colour)) < 0.1:
             assert found[a].dashes != found[b].dashes, (a, b)
+
+
+def test_limits_of_senders_have_colours_of_their_own() -> None:
+    colours = [cause.colour.upper() for cause in CAUSES]
+    assert len(set(colours)) == len(colours)
+    schemes_have = {look.colour.upper() for look in looks.BUILT_IN.values()} | {c.upper() for c in looks.SPARE_COLOURS}
+    assert schemes_have.isdisjoint(colours)
 
 
 def test_a_scheme_from_outside_looks_like_no_other_of_its_plot() -> None:

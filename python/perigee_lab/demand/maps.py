@@ -85,8 +85,8 @@ def _draw(
         t_s = busiest(record, direction)
     whole = "mean over the run"
     if record.window_s is not None:
-        whole = f"mean from {_clock(record.window_s[0])} to {_clock(record.window_s[1])}"
-    when = whole if t_s is None else f"at {_clock(t_s)}"
+        whole = f"mean from {clock(record.window_s[0])} to {clock(record.window_s[1])}"
+    when = whole if t_s is None else f"at {clock(t_s)}"
     _zoom(axis, record)
     if t_s is not None and what == "load":
         title = "load of ISLs, feeders and gateways"
@@ -123,7 +123,8 @@ def _zoom(axis: Any, record: Record) -> None:
     axis.set_ylim(y - half, y + half)
 
 
-def _clock(t_s: float) -> str:
+def clock(t_s: float) -> str:
+    """A time since the start of the run."""
     return f"{t_s / 3600:.4g} h" if t_s >= 3600 else f"{t_s / 60:.4g} min" if t_s >= 60 else f"{t_s:.4g} s"
 
 

@@ -72,7 +72,7 @@ def lines(record: Record, other: Record | None = None) -> list[str]:
     m = record.manifest
     found = []
     if record.window_s is not None:
-        found.append(f"from {record.window_s[0]:g} to {record.window_s[1]:g} s of the run:")
+        found.append(f"from {maps.clock(record.window_s[0])} to {maps.clock(record.window_s[1])} of the run:")
     for direction in DIRECTIONS:
         t = record.totals[direction]
         now = _shares(t)
@@ -186,7 +186,7 @@ def _losses(record: Record, other: Record) -> list[str]:
     ]  # fmt: skip
     head = ("cell", "terminals", "before, Mbit/s", "after, Mbit/s", "lost", "below before", "below after",
             "RTT before, ms", "RTT after, ms")  # fmt: skip
-    return [webpage.image(_map(record, "lost", other), DPI), _table(head, rows)]
+    return [webpage.image(_map(record, "lost", other), DPI, "map: lost traffic"), _table(head, rows)]
 
 
 def rehomed(record: Record, other: Record) -> pd.DataFrame:
@@ -220,9 +220,14 @@ def _gateways(record: Record, other: Record) -> str:
 def _sections(record: Record) -> list[tuple[str, str]]:
     """Headings and contents."""
     limit = record.start["threshold_bps"] / 1e6
-    images = {what: webpage.image(_map(record, what), DPI) for what in ("rate", "below", "unserved", "load")}
+    images = {
+        what: webpage.image(_map(record, what), DPI, f"map: {what}") for what in ("rate", "below", "unserved", "load")
+    }
     return [
-        (f"<h2>Users below {limit:g} Mbit/s by hour</h2>", webpage.image(_hours(record), DPI)),
+        (
+            f"<h2>Users below {limit:g} Mbit/s by hour</h2>",
+            webpage.image(_hours(record), DPI, "share of users by hour"),
+        ),
         (f"<h2>Where users have less than {limit:g} Mbit/s</h2>", images["below"]),
         ("<h2>What an active terminal gets</h2>", images["rate"]),
         ("<h2>What is not served</h2>", images["unserved"]),

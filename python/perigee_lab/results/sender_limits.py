@@ -16,39 +16,41 @@ class Cause:
     colour: str
 
 
+# Most colours are those of Paul Tol's light scheme, which colour-blind readers can distinguish; no
+# congestion control has one of them.
 CAUSES = (
-    Cause("handshake", "handshake", "The connection was not established yet.", "#8a5a44"),
-    Cause("application", "application", "The application had nothing more to send.", "#7f8c99"),
-    Cause("receive_window", "receive window", "The receiver's window (flow control) was full.", "#e69f00"),
-    Cause("send_buffer", "send buffer", "The send buffer was full of data in flight.", "#f0e442"),
+    Cause("handshake", "handshake", "The connection was not established yet.", "#d6d2c4"),
+    Cause("application", "application", "The application had nothing more to send.", "#bbbbbb"),
+    Cause("receive_window", "receive window", "The receiver's window (flow control) was full.", "#eedd88"),
+    Cause("send_buffer", "send buffer", "The send buffer was full of data in flight.", "#aaaa00"),
     Cause(
         "window_start",
         "congestion window, start",
         "The congestion window was full, in slow start or a scheme's startup.",
-        "#56b4e9",
+        "#99ddff",
     ),
     Cause(
         "window_recovery",
         "congestion window, recovery",
         "The congestion window was full after a reduction, until it had its former size again, the path was full "
         "(window of a bandwidth-delay product) or the bottleneck had a queue.",
-        "#d55e00",
+        "#ee8866",
     ),
     Cause(
         "window_steady",
         "congestion window, steady",
         "The congestion window was full at any other time: usually the path is.",
-        "#0072b2",
+        "#77aadd",
     ),
     Cause(
         "pacing",
         "pacing",
         "The next packet waited for its departure at the pacing rate of the scheme.",
-        "#009e73",
+        "#44bb99",
     ),
-    Cause("outage", "outage", "A link of the path was down, or there was no route, with data outstanding.", "#c1121f"),
-    Cause("timeout", "timeout", "The sender waited for a retransmission timeout that then expired.", "#cc79a7"),
-    Cause("unknown", "unknown", "The record does not show it.", "#c9d1da"),
+    Cause("outage", "outage", "A link of the path was down, or there was no route, with data outstanding.", "#994455"),
+    Cause("timeout", "timeout", "The sender waited for a retransmission timeout that then expired.", "#ffaabb"),
+    Cause("unknown", "unknown", "The record does not show it.", "#e6eaef"),
 )
 NAMES = tuple(c.name for c in CAUSES)
 BY_NAME = {c.name: c for c in CAUSES}

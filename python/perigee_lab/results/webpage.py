@@ -13,6 +13,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,8 +49,8 @@ def figure(width: float, height: float) -> Any:
     return made
 
 
-def image(drawn: Any, dpi: int) -> str:
-    """A figure as an element of a page, which contains its pixels."""
+def image(drawn: Any, dpi: int, alt: str = "") -> str:
+    """A figure as an element of a page, which contains its pixels; `alt` describes it."""
     data = io.BytesIO()
     drawn.savefig(data, format="png", dpi=dpi, metadata={"Software": None})
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
+    return f'<img alt="{quoting.html(alt)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
