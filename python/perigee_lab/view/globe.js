@@ -179,17 +179,23 @@ function Globe(data, coast, canvas, labels) {
   const MOST_NAMED = 30;
   const named = ground.length <= 12 ? ground.map((_, k) => k) : stations.length <= MOST_NAMED ? stations : [];
   function name_places(chosen) {
-    const wanted = new Set([...named, ...[...chosen].filter((v) => v < 0).map((v) => -1 - v)]);
+    // The path's ends first; a name that would cover another one is left out.
+    const wanted = new Set([...[...chosen].filter((v) => v < 0).map((v) => -1 - v), ...named]);
     for (const k of wanted) sign_of(k);
-    signs.forEach((sign, k) => {
-      const p = ground[k];
-      const shown = shows.names && p.dot(camera.position) > 1 && wanted.has(k);
-      sign.hidden = !shown;
-      if (!shown) return;
+    for (const sign of signs.values()) sign.hidden = true;
+    const taken = [];
+    for (const k of wanted) {
+      const p = ground[k], sign = signs.get(k);
+      if (!shows.names || p.dot(camera.position) <= 1) continue;
       const v = p.clone().project(camera);
-      sign.style.left = `${((v.x + 1) / 2) * canvas.clientWidth}px`;
-      sign.style.top = `${((1 - v.y) / 2) * canvas.clientHeight}px`;
-    });
+      const x = ((v.x + 1) / 2) * canvas.clientWidth, y = ((1 - v.y) / 2) * canvas.clientHeight;
+      const wide = 7 * sign.textContent.length + 8;
+      if (taken.some(([a, b, w]) => x < a + w && a < x + wide && Math.abs(y - b) < 15)) continue;
+      taken.push([x, y, wide]);
+      sign.hidden = false;
+      sign.style.left = `${x}px`;
+      sign.style.top = `${y}px`;
+    }
   }
 
   function resize() {

@@ -16,6 +16,10 @@
     $("canvas").hidden = true;
     $("net").removeAttribute("hidden");
     document.querySelectorAll(".sky").forEach((e) => { e.hidden = true; });
+  } else {
+    for (const kind of ["terminal", "station"]) {
+      document.querySelector(`.key .${kind}`).parentElement.hidden = !data.sky.ground.some((g) => (g.kind === "terminal") === (kind === "terminal"));
+    }
   }
   try {
     globe = data.sky ? Globe(data, read("coast"), $("canvas"), $("labels")) : Topology(data, $("net"));
