@@ -153,6 +153,62 @@ def test_the_last_program_decides_the_exit_code(
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
 
 
+SPIN = """
+import select, socket, sys, time
+# A QUIC packet of the handshake, then short headers with the spin bit (RFC 9000, 17.4).
+long, client = bytes([0xc0, 0, 0, 0, 1, 0, 0]), sys.argv[1] == "client"
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+if client:
+    s.connect(("d1", 443))
+    s.send(long)
+else:
+    s.bind(("", 443))
+spin, peer, shaken, end = 0, None, not client, time.time() + (2 if client else 1000)
+while time.time() < end:
+    while select.select([s], [], [], 0.001)[0]:
+        data, peer = s.recvfrom(2000)
+        if data[0] & 0x80:
+            s.sendto(long, peer) if not client or not shaken else None
+            shaken = True
+        else:
+            spin = data[0] & 0x20 ^ (0x20 if client else 0)
+    if peer is not None and shaken:
+        s.sendto(bytes([0x40 | spin]) + bytes(100), peer)
+"""
+
+
+@real
+def test_the_network_measures_delays_and_the_rtt_of_the_spin_bit(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace('warmup = "1 s"', 'warmup = "0 s"'))
+    (tmp_path / "spin.py").write_text(SPIN)
+    ends = (("--at", node, "--", "python3", "spin.py", role) for node, role in (("d1", "server"), ("s1", "client")))
+    done = cli("exec", scenario, "--json", "--out", tmp_path / "out", *(word for end in ends for word in end))
+    assert done.returncode == 0, done.stderr
+    forward, back, rtt = json.loads(done.stdout)["delays"]
+    assert [d["of"] for d in (forward, back, rtt)] == ["forward", "return", "rtt"]
+    # 10 ms each way and less than a millisecond of serialisation, and up to 1 ms until an end sends its next packet.
+    assert all(10 < d["p50_ms"] < 10.3 and d["count"] > 1000 for d in (forward, back))
+    assert 20 < rtt["p50_ms"] < 24
+    assert 60 < rtt["count"] < 100
+    run = open_record(tmp_path / "out/programs/seed1")
+    delays = run.table("delays").to_pandas()
+    sent = run.table("flow_totals").to_pandas()
+    assert delays["count"].sum() == sent["delivered_packets"].sum()
+    assert run.table("flows").to_pandas()["rtt_ns"].dropna().between(20e6, 45e6).mean() > 0.9
+
+
+@real
+def test_the_network_measures_rtts_of_tcp(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace('warmup = "1 s"', 'warmup = "0 s"'))
+    (tmp_path / "page").write_text("x" * 10_000)
+    server = ("--at", "d1", "python3", "-m", "http.server", "8000")
+    fetch = "import urllib.request as u; u.urlopen('http://d1:8000/page').read()"
+    done = cli("exec", scenario, *server, "--at", "s1", "--", "sh", "-c", f'sleep 0.5; python3 -c "{fetch}"')
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stderr.splitlines() if " RTTs: " in line]
+    assert 20 < float(line.split("50 % ")[1].split(" ms")[0]) < 30
+
+
 POLITE = """
 import signal, sys, time
 def end(number, frame):

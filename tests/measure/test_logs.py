@@ -276,6 +276,71 @@ def test_qlog_has_metrics_and_what_was_acknowledged(cli: Cli, tmp_path: Path, fo
     assert run.manifest["measured"]["began"].startswith("2023-11-14T22:13:20")
 
 
+def writer(name: str) -> str:
+    """Five packets of 1200 bytes, of which the third is lost, as a stack writes them."""
+    epoch = 1.7e12
+
+    def events(names: tuple[str, str, str, str], zero: float, *, bare: bool, cwnd: str) -> list[dict[str, Any]]:
+        made: list[tuple[float, str, dict[str, Any]]] = []
+        header = {"packet_type": "1RTT", "scid": "", "dcid": "ab"}
+        for n in range(5):
+            sent = {"header": header | {"packet_number": n}, "raw": {"length": 1200}, "frames": []}
+            made.append((10.0 * n, names[0], sent))
+        ack = {"frame_type": "ack", "ack_delay": 0.5, "acked_ranges": [[0, 1], [3] if not bare else [3, 3]]}
+        made.append((60.0, names[1], {"header": header | {"packet_number": 0}, "frames": [ack]}))
+        lost = {"type": "1RTT", "packet_number": 2} if bare else {"header": header | {"packet_number": 2}}
+        made.append((60.5, names[2], lost))
+        made.append((61.0, names[3], {"latest_rtt": 30.5, "smoothed_rtt": 31.0, cwnd: 24000, "bytes_in_flight": 1200}))
+        late = {"header": header | {"packet_number": 1}, "frames": [ack | {"acked_ranges": [[2, 2]]}]}
+        made += [(62.0, names[1], late), (90.0, names[3], {"latest_rtt": 29.5})]
+        return [{"time": zero + t, "name": n, "data": d} for t, n, d in made]
+
+    old = ("transport:packet_sent", "transport:packet_received", "recovery:packet_lost", "recovery:metrics_updated")
+    new = ("quic:packet_sent", "quic:packet_received", "quic:packet_lost", "quic:recovery_metrics_updated")
+    if name == "aioquic":
+        # QuicFileLogger: a document with times since 1970, "cwnd", lost packets without a header.
+        trace = {"common_fields": {"ODCID": "ab"}, "vantage_point": {"name": "aioquic", "type": "client"}}
+        trace["events"] = events(old, epoch, bare=True, cwnd="cwnd")
+        return json.dumps({"qlog_format": "JSON", "qlog_version": "0.3", "traces": [trace]})
+    if name == "quinn":
+        # The crate qlog: a sequence with relative times.
+        head = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": "quinn", "trace": {}}
+        head["trace"] = {"vantage_point": {"type": "server"}, "title": "quinn", "configuration": {"time_offset": 0.0}}
+        rows = [head, *events(old, 0.0, bare=False, cwnd="congestion_window")]
+    elif name == "ngtcp2":
+        common = {"protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 1.7e12, "group_id": "ab"}
+        trace = {"vantage_point": {"name": "ngtcp2", "type": "server"}, "common_fields": common}
+        head = {"qlog_format": "JSON-SEQ", "qlog_version": "0.3", "trace": trace}
+        rows = [head, *events(old, 0.0, bare=False, cwnd="congestion_window")]
+    else:
+        clock = {"clock_type": "system", "epoch": "2023-11-14T22:13:20.000Z"}
+        trace = {"vantage_point": {"type": "server"}, "event_schemas": ["urn:ietf:params:qlog:events:quic-12"]}
+        trace["common_fields"] = {"time_format": "relative_to_epoch", "reference_time": clock}
+        rows = events(new, 0.0, bare=False, cwnd="congestion_window")
+        if name == "contained":
+            schema, kind = "urn:ietf:params:qlog:file:contained", "application/qlog+json"
+            trace["events"] = rows
+            return json.dumps({"file_schema": schema, "serialization_format": kind, "traces": [trace]})
+        schema, kind = "urn:ietf:params:qlog:file:sequential", "application/qlog+json-seq"
+        rows = [{"file_schema": schema, "serialization_format": kind, "trace": trace}, *rows]
+    return "".join(f"\x1e{json.dumps(r)}\n" for r in rows)
+
+
+@pytest.mark.parametrize("name", ["aioquic", "quinn", "ngtcp2", "contained", "sequential"])
+def test_qlogs_of_several_writers_have_the_same_rows(tmp_path: Path, name: str) -> None:
+    log = read_log(written(tmp_path, "a.qlog", writer(name)), Asked())
+    (flow,) = log.flows
+    first, second = flow.rows
+    assert not log.strange.count
+    assert (first["rtt_ns"], first["srtt_ns"], first["cwnd_bytes"]) == (30_500_000, 31_000_000, 24_000)
+    assert (first["delivered_bytes"], first["sent_packets"], first["retransmits"]) == (3600, 5, 1)
+    # A packet that was declared lost does not count as delivered if its ACK arrives late.
+    assert (second["rtt_ns"], second["delivered_bytes"]) == (29_500_000, 3600)
+    # Times since 1970 have no nanoseconds in floating point.
+    assert abs(second["t_ns"] - first["t_ns"] - 29_000_000) <= (500 if name == "aioquic" else 0)
+    assert log.has_clock == (name != "quinn")
+
+
 def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
     text = '{"qlog_version": "0.3", "traces": [{"events": []}]}'
     (tmp_path / "a.qlog").write_text(text, encoding="utf-8")

@@ -65,6 +65,7 @@ def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
         "links",
         "events",
         "rtt",
+        "delays",
         "completions",
         "flow_totals",
         "windows",

@@ -27,6 +27,7 @@ TABLES = {
     "links",
     "events",
     "rtt",
+    "delays",
     "flow_totals",
     "link_totals",
     "routes",

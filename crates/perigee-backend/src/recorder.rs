@@ -8,9 +8,9 @@ use crate::routes::{RouteListener, RouteTables};
 use crate::rtt_changes::RttChanges;
 use perigee_record::sink::BATCH_ROWS;
 use perigee_record::tables::{
-    CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, FlowTotalsRow, FlowTotalsTable,
-    Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, MeterRow,
-    MeterTable, RttRow, RttTable,
+    CompletionRow, CompletionTable, DelayRow, DelayTable, EventRow, EventTable, FlowRow, FlowTable,
+    FlowTotalsRow, FlowTotalsTable, Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow,
+    LinkTotalsTable, MeterRow, MeterTable, RttRow, RttTable,
 };
 use perigee_record::{
     FlowInfo, FlowTableTotals, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError,
@@ -43,6 +43,8 @@ pub struct Recorder<'s, const PACKETS: bool> {
     routes: Arc<Mutex<RouteTables>>,
     /// RTT samples by flow.
     rtts: Vec<Rtts>,
+    /// One-way delays by flow: forward, return.
+    delays: Vec<[Rtts; 2]>,
     changes: RttChanges,
     /// Payload that each flow had delivered at the start of its goodput window.
     delivered_at_warmup: Vec<u64>,
@@ -72,6 +74,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             error: None,
             failed: Rc::default(),
             rtts: vec![Rtts::default(); flows.len()],
+            delays: vec![Default::default(); flows.len()],
             changes: RttChanges::default(),
             delivered_at_warmup: vec![0; flows.len()],
             infos: flows,
@@ -111,10 +114,10 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         mut outcome: RunOutcome,
     ) -> Result<(), SinkError> {
         self.flush();
-        let rtts = self.rtt_table();
-        for table in
-            [rtts, self.flow_totals(&outcome), link_totals(source, &outcome), meters(source, &outcome)]
-        {
+        let (rtts, delays) = (self.rtt_table(), self.delay_table());
+        let (flows, links, meters) =
+            (self.flow_totals(&outcome), link_totals(source, &outcome), meters(source, &outcome));
+        for table in [rtts, delays, flows, links, meters] {
             self.write(table);
         }
         if let Some(e) = self.error {
@@ -179,6 +182,18 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         for (flow, r) in self.rtts.iter_mut().enumerate() {
             for (rtt_us, count) in r.take_counts() {
                 table.push(RttRow { flow: flow as u32, rtt_us, count });
+            }
+        }
+        table.finish()
+    }
+
+    fn delay_table(&mut self) -> Table {
+        let mut table = DelayTable::default();
+        for (flow, both) in self.delays.iter_mut().enumerate() {
+            for (direction, delays) in ["forward", "return"].into_iter().zip(both) {
+                for (delay_us, count) in delays.take_counts() {
+                    table.push(DelayRow { flow: flow as u32, direction, delay_us, count });
+                }
             }
         }
         table.finish()
@@ -292,6 +307,8 @@ fn meters<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) -> Ta
 pub trait FrameTap: Observer {
     /// A frame has left or reached a host.
     fn frame(&mut self, seen: &FrameSeen<'_>);
+    /// The network has delivered a packet of a flow, from its source or (`returning`) to it.
+    fn delay(&mut self, flow: u32, returning: bool, sent: Nanos, at: Nanos);
 }
 
 impl<const PACKETS: bool> FrameTap for Recorder<'_, PACKETS> {
@@ -299,6 +316,12 @@ impl<const PACKETS: bool> FrameTap for Recorder<'_, PACKETS> {
         if self.error.is_none() {
             self.error = self.sink.frame(seen).err();
             self.failed.set(self.error.is_some());
+        }
+    }
+
+    fn delay(&mut self, flow: u32, returning: bool, sent: Nanos, at: Nanos) {
+        if sent >= self.warmup {
+            self.delays[flow as usize][usize::from(returning)].push(at.saturating_sub(sent), None);
         }
     }
 }

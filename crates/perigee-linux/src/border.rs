@@ -55,6 +55,10 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
             }
             _ => {}
         }
+        let EndpointId { flow, side } = place.from;
+        if let Some(rtt) = self.observer.conversations(flow).and_then(|c| c.entered(at, side, packet)) {
+            self.measured(flow, at, rtt);
+        }
         self.observer.show(at, place.from, packet, place.tcp);
         let written = frames::telemetry(packet);
         let packet = OutsidePacket::frame(place.from.side, at, packet.into()).map_err(failed)?;
@@ -71,6 +75,11 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         for Delivery { at, endpoint, packet } in arrived {
             let Content::Frame(bytes) = &packet.content else { continue };
             let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
+            self.observer.delivered(endpoint, packet.sent, at);
+            let EndpointId { flow, side } = endpoint;
+            if let Some(rtt) = self.observer.conversations(flow).and_then(|c| c.arrived(at, side, bytes)) {
+                self.measured(flow, at, rtt);
+            }
             if self.plan.is_probe(endpoint.flow) {
                 self.note_probe(endpoint, at, packet.sent, (from, to), bytes);
             }
@@ -103,10 +112,15 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
         self.observer.flow_mut(flow).telemetry_acks += u64::from(frames::has_records(packet));
         if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
-            let sent = at.saturating_sub(rtt);
-            let base = self.simulation.base_rtt(flow, sent);
-            self.observer.measured(flow, sent, rtt, base);
+            self.measured(flow, at, rtt);
         }
+    }
+
+    /// Records an RTT that ended at an instant.
+    fn measured(&mut self, flow: u32, at: Nanos, rtt: Nanos) {
+        let sent = at.saturating_sub(rtt);
+        let base = self.simulation.base_rtt(flow, sent);
+        self.observer.measured(flow, sent, rtt, base);
     }
 
     /// Handles the arrival of a packet of a UDP flow, or of its echo.

@@ -18,8 +18,8 @@ const HOP_BY_HOP: u8 = 0;
 const DESTINATION: u8 = 60;
 /// Bytes of an extension header before the data of its first option.
 const OPTION_HEADERS: usize = 4;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
 /// Congestion experienced (RFC 3168 section 5).
 const CE: u8 = 3;
 
@@ -76,7 +76,7 @@ fn transfer(plan: &HostPlan, from: usize, to: usize, packet: &[u8]) -> Option<Pl
 }
 
 /// Offset and protocol of an IP packet's transport header.
-fn transport(packet: &[u8]) -> Option<(usize, u8)> {
+pub fn transport(packet: &[u8]) -> Option<(usize, u8)> {
     match packet.first()? >> 4 {
         4 => Some((usize::from(packet[0] & 15) * 4, *packet.get(9)?)),
         6 => {

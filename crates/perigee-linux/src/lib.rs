@@ -7,9 +7,9 @@
 //!   options;
 //! * [`guests`]: their kernels;
 //! * [`applications`]: draws made in advance for those that do not send all the time;
-//! * [`programs`]: state of programs, and how they ended;
+//! * [`programs`]: state of programs, and how they ended; `ending`: their time to exit;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: measurements
-//!   from packets;
+//!   from packets; [`conversations`]: those of programs;
 //! * [`ping`]: check before a run that hosts and network are connected as configured;
 //! * [`carrier`]: carrier loss of interfaces;
 //! * [`border`]: frame ingress and egress; [`notices`]: notices of handovers to programs;
@@ -27,6 +27,8 @@ pub mod applications;
 pub mod arrivals;
 pub mod border;
 pub mod carrier;
+pub mod conversations;
+mod ending;
 pub mod frames;
 pub mod guests;
 pub mod meter;
@@ -50,7 +52,7 @@ use perigee_backend::recording::{begin_record, failed, run_and_record, simulator
 use perigee_backend::routes::RouteListener;
 use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_guest::job::{Job, ENDING, EPOCH, MTU};
+use perigee_guest::job::{Job, EPOCH, MTU};
 use perigee_guest::report::Report;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
@@ -63,7 +65,6 @@ pub use plan::HostPrograms;
 use plan::{HostPlan, Program, Schemes, LONGER_HEADER};
 use programs::Programs;
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -76,9 +77,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Delay from the delivery of a packet by the network to its arrival at a host.
 const HAND_OVER: Nanos = Nanos(1);
-
-/// Interval at which programs that have some time to exit are checked.
-const STEP: Nanos = Nanos::from_millis(10);
 
 /// CPU seconds per frame of a real host, in total (design/performance.md).
 pub const FRAME_CPU_S: f64 = 7e-6;
@@ -471,37 +469,6 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             n => Some(format!("{n} packets were lost at hosts that gave their interfaces no buffers")),
         };
         border::remarks(self.plan, &self.strays).chain(lost).chain(self.programs.remarks()).collect()
-    }
-
-    /// Lets programs exit for up to `grace` after the end, when no packets are carried. Returns a
-    /// warning if the guests fail.
-    fn end_programs(&mut self, grace: Nanos, progress: &mut dyn FnMut(Nanos) -> bool) -> Option<String> {
-        let commands = &self.plan.job.commands;
-        let of_programs = |kernel: &&Range<usize>| commands.iter().any(|c| kernel.contains(&c.host));
-        let mut left = self.plan.kernels.iter().filter(of_programs).count();
-        if grace == Nanos::ZERO || left == 0 {
-            return None;
-        }
-        self.programs.ending(self.end);
-        let mut at = self.ran_until + HAND_OVER;
-        let limit = at + grace;
-        self.guests.tell(at + EPOCH, &ENDING);
-        while let Some(wakes_at) = self.guests.wakes_at().filter(|wake| *wake < limit + EPOCH) {
-            at = (at.max(wakes_at.saturating_sub(EPOCH)) + STEP).min(limit);
-            let reached = self.end;
-            let went = self.guests.run(at + EPOCH, &mut || progress(reached), &mut self.outgoing);
-            for frame in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
-                for report in report::read(&frame.bytes).unwrap_or_default() {
-                    left -= usize::from(self.programs.update_after_end(&report) && left > 0);
-                }
-            }
-            match went {
-                Ok(()) if left > 0 => {}
-                Ok(()) | Err(GuestError::Stopped) => return None,
-                Err(e) => return Some(format!("while programs were given time to exit: {}", self.blamed(e))),
-            }
-        }
-        None
     }
 
     /// Ends the guests; returns the observer and the network's outcome.

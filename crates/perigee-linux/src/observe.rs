@@ -2,6 +2,7 @@
 //! Observer that merges the measurements of real flows with those of the simulator.
 
 use crate::arrivals::Arrivals;
+use crate::conversations::Conversations;
 use crate::meter::Meter;
 use crate::plan::HostPlan;
 use crate::probes::Probes;
@@ -29,6 +30,8 @@ pub struct Known {
     pub probes: Probes,
     /// Arrivals at its receiver, if that is on another kernel than the sender.
     pub arrivals: Option<Arrivals>,
+    /// Connections of its programs, if it carries them.
+    conversations: Conversations,
     /// Number of its ACKs with telemetry that have reached its sender.
     pub telemetry_acks: u64,
     /// Selection of the port that the TCP option of its packets reports, per direction.
@@ -110,6 +113,17 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         known.rtt_sum_ns += u128::from(rtt.0);
         known.rtt_count += 1;
         self.inner.rtt(flow, sent, rtt, base);
+    }
+
+    /// Records that the network has delivered a packet to an end of a flow.
+    pub fn delivered(&mut self, end: EndpointId, sent: Nanos, at: Nanos) {
+        self.inner.delay(end.flow, end.side == Side::Source, sent, at);
+    }
+
+    /// Connections of programs over a flow; `None` if it does not carry them.
+    pub fn conversations(&mut self, flow: u32) -> Option<&mut Conversations> {
+        let carries = self.plan.carriers.contains(&flow);
+        carries.then(|| &mut self.known[flow as usize].conversations)
     }
 
     /// Records the arrival of a packet of a UDP flow without replies.
@@ -267,12 +281,13 @@ impl<O: Observer> Observer for Hosted<'_, O> {
     const PACKETS: bool = O::PACKETS;
 
     fn flow(&mut self, row: &FlowRow, own: &Internals) {
-        if !self.plan.is_real(row.flow) {
-            return self.inner.flow(row, own);
-        }
         let known = &mut self.known[row.flow as usize];
         let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
         let rtt_ns = (count > 0).then(|| (sum / u128::from(count)) as u64);
+        if !self.plan.is_real(row.flow) {
+            // Of flows of programs the simulator has counted the packets.
+            return self.inner.flow(&FlowRow { rtt_ns: rtt_ns.or(row.rtt_ns), ..row.clone() }, own);
+        }
         if self.plan.is_probe(row.flow) {
             let Probes { received_bytes: delivered_bytes, packets: sent_packets, .. } = known.probes;
             let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);

@@ -79,6 +79,7 @@ pub fn record_tables() -> &'static [TableSpec] {
         LinkTable::SPEC,
         EventTable::SPEC,
         RttTable::SPEC,
+        DelayTable::SPEC,
         CompletionTable::SPEC,
         FlowTotalsTable::SPEC,
         WindowTable::SPEC,
@@ -303,6 +304,21 @@ table! {
         /// RTT, rounded down to the microsecond.
         rtt_us: u32,
         /// Samples with this RTT, of packets sent after the warm-up.
+        count: u64,
+    }
+}
+
+table! {
+    /// One-way delays of all packets between real hosts after the warm-up, counted by microsecond: time from the instant at
+    /// which the sending host's interface passed a packet to the network to that at which the network delivered it.
+    DelayTable, DelayRow, "delays" {
+        /// Number of the flow, from 0.
+        flow: u32,
+        /// forward (from the flow's source) or return.
+        direction: &'static str,
+        /// Delay, rounded down to the microsecond.
+        delay_us: u32,
+        /// Packets with this delay that entered the network after the warm-up.
         count: u64,
     }
 }

@@ -19,6 +19,7 @@ from perigee_lab.common.files import forget_empty, fresh_folder, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
 from perigee_lab.results.conclusion import conclude
+from perigee_lab.results.delays import Distribution, distributions
 from perigee_lab.results.flow_file import where
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.summary import SUMMARY
@@ -155,7 +156,8 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
         for line in where(base):
             complain(line)
     report = base / REPORT if options.report else None
-    _print(stories, folder, report, done.manifest.get("real_time"), as_json=as_json)
+    shown = Shown(folder, report, done.manifest.get("real_time"), distributions(done))
+    _print(stories, shown, as_json=as_json)
     return stories[-1].exit_code
 
 
@@ -170,7 +172,18 @@ def _nothing_left(*folders: Path) -> Iterator[None]:
         raise
 
 
-def _print(stories: list[Story], folder: Path, report: Path | None, lateness: Any, *, as_json: bool) -> None:
+@dataclass(frozen=True)
+class Shown:
+    """Results of a run other than those of its programs."""
+
+    folder: Path
+    report: Path | None
+    lateness: Any
+    delays: list[Distribution]
+
+
+def _print(stories: list[Story], shown: Shown, *, as_json: bool) -> None:
+    folder, report, lateness = shown.folder, shown.report, shown.lateness
     if as_json:
         printed: list[dict[str, Any]] = [
             {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
@@ -178,10 +191,14 @@ def _print(stories: list[Story], folder: Path, report: Path | None, lateness: An
         ]
         clock = {} if lateness is None else {"real_time": lateness}
         written = {} if report is None else {"report": str(report)}
-        print(json.dumps({"record": str(folder), **written, "programs": printed, **clock}, indent=1))
+        delays = [d.as_json() for d in shown.delays]
+        facts = {"record": str(folder), **written, "programs": printed, "delays": delays, **clock}
+        print(json.dumps(facts, indent=1))
         return
     for story in stories:
         complain(f"{story.program.node}: {story.program.line}: {story.ending}")
+    for distribution in shown.delays:
+        complain(distribution.line)
     if lateness is not None:
         late = lateness["delivered"]
         shares = ", ".join(f"{name} {late[key] / 1e3:.3f} ms" for name, key in LATENESS.items())

@@ -29,6 +29,7 @@ from perigee_lab.measure.logs.model import Asked, LogError
 from perigee_lab.measure.logs.reader import read_log
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import Run, open_record
+from perigee_lab.runs.programs import SCHEME
 from perigee_lab.runs.work import SENDERS
 
 if TYPE_CHECKING:
@@ -193,7 +194,19 @@ def kept(folder: Path, key: str) -> Run | None:
         raise RecordError(f"{about.parent} is damaged ({error}): repeat the call with --force") from None
     record = open_record(folder)
     manifest = replace(record.manifest, duration_ns=duration_ns, simulated_ns=duration_ns)
-    return Run(manifest, folder, tables)
+    return Run(manifest, folder, tables | _without_rtts(record, tables["flow_totals"]))
+
+
+def _without_rtts(record: Run, totals: pa.Table) -> dict[str, pa.Table]:
+    """Totals and RTT samples without those of the network, which are of all programs between two nodes."""
+    import pyarrow as pa
+
+    zero = dict.fromkeys(("rtt_samples", "rtt_sum_ns", "inflation_samples", "inflation_sum", "base_rtt_sum_ns"), 0)
+    rows = [{**t, **zero, "base_rtt_min_ns": None} if t["cc"] == SCHEME else t for t in totals.to_pylist()]
+    of_programs = [t["flow"] for t in rows if t["cc"] == SCHEME]
+    rtts = record.table("rtt")
+    others = rtts.filter(~np.isin(rtts.column("flow").to_numpy(), of_programs))
+    return {"rtt": others, "flow_totals": pa.Table.from_pylist(rows, schema=totals.schema)}
 
 
 def _imported(capture: Path, sample_ns: int, out: Path) -> Run | None:

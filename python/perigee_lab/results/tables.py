@@ -43,6 +43,7 @@ RELIED_ON = {
     "links": "t_ns link port queue_bytes rate_bps",
     "events": "t_ns kind flow node value text",
     "rtt": "flow rtt_us count",
+    "delays": "flow direction delay_us count",
     "completions": "flow object bytes asked_ns done_ns",
     "flow_totals": "flow name from to cc window_bytes window_ns rtt_samples rtt_sum_ns capacity_bps payload_share",
     "windows": "flow class payload_bytes there_ns capacity_bits datagrams delay_sum_ns delay_max_ns jitter_sum_ns",

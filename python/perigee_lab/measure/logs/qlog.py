@@ -82,7 +82,8 @@ class _Trace:
         if isinstance(base, str) and base not in ("unknown", ""):
             zero = instant_ns(base, Asked(), "reference_time") / 1e6
         absolute = kind == "absolute" or time_ms > EPOCH_MS
-        return round((time_ms + (0.0 if absolute else zero)) * 1e6)
+        # Rounded separately: the sum of both has no nanoseconds.
+        return round(time_ms * 1e6) + (0 if absolute else round(zero * 1e6))
 
     def event(self, event: Any, log: Log, where: str) -> None:
         """Processes an event."""
@@ -165,12 +166,14 @@ class _Trace:
 
 def _space(data: dict[str, Any]) -> str:
     """Packet number space."""
-    kind = str(at(data, "header", "packet_type") or "1RTT")
+    # aioquic writes lost packets without a header.
+    kind = str(at(data, "header", "packet_type") or at(data, "type") or "1RTT")
     return kind if kind in ("initial", "handshake") else "application"
 
 
 def _number_of(data: dict[str, Any]) -> tuple[str, int]:
-    return _space(data), int(number(at(data, "header", "packet_number")) or 0)
+    found = number(at(data, "header", "packet_number"))
+    return _space(data), int((number(at(data, "packet_number")) if found is None else found) or 0)
 
 
 def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
