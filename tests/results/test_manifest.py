@@ -44,7 +44,7 @@ def commands(record: Path, out: Path) -> Iterator[int]:
     """Exit codes of all commands that read records."""
     for read in (
         lambda: verify_command(record, rerun=False, as_json=False),
-        lambda: report.command(record, out / "report.html"),
+        lambda: report.command([record], out / "report.html"),
         lambda: compare.command(record, record),
         lambda: trace_command(record, Wanted(end="0.1s"), as_csv=False, qlog=None, out=out / "trace.txt"),
     ):

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs of several folders on one page, with a common time zero."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conftest import Cli
+from perigee_lab.common.files import RecordError
+from perigee_lab.results.joined import _since, joined
+from perigee_lab.results.report.data import payload
+from perigee_lab.results.run import find_records
+
+SCENARIO = """
+[run]
+duration = "4 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "1 bdp"
+[[flow]]
+start = "1.5 s"
+"""
+
+
+def qlog(path: Path) -> None:
+    """Metrics of a sender from 2023 on, ten a second."""
+    common = {"time_format": "relative", "reference_time": 1.7e12}
+    rows = [{"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {"common_fields": common}}]
+    rows += [
+        {"time": 100.0 * k, "name": "recovery:metrics_updated", "data": {"latest_rtt": 41 + k % 2, "cwnd": 20_000}}
+        for k in range(20)
+    ]
+    path.write_text("".join(f"\x1e{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def folders(cli: Cli, tmp_path: Path) -> list[Path]:
+    """A simulation with a late flow, and an import."""
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    qlog(tmp_path / "a.qlog")
+    for words in (("run", "s.toml", "--cc", "cubic", "--no-report"), ("import", "log", "a.qlog")):
+        done = cli(*words, "--out", "simulated" if words[0] == "run" else "imported")
+        assert done.returncode == 0, done.stderr
+    return [tmp_path / "simulated", tmp_path / "imported"]
+
+
+def test_runs_start_with_their_first_flow(folders: list[Path]) -> None:
+    (alone,) = find_records(folders[0])
+    simulated, imported = joined(folders)
+    assert (simulated.cc, imported.cc) == ("simulated: cubic", "imported")
+    before, after = (run.to_pandas("flows") for run in (alone, simulated))
+    late = before[before["t_ns"] >= 1_500_000_000]
+    assert (late["t_ns"] - 1_500_000_000).tolist() == after["t_ns"].tolist()
+    assert late["goodput_bps"].tolist() == after["goodput_bps"].tolist()
+    assert after.dtypes.equals(before.dtypes)
+    assert simulated.table("flow_totals").column("started_ns").to_pylist() == [0]
+    assert simulated.manifest.duration_ns == 2_500_000_000
+    assert imported.to_pandas("flows")["t_ns"].max() < 2_000_000_000
+    # The routes of time zero are those that began before it.
+    assert simulated.to_pandas("routes")["t_ns"].tolist() == [0] * simulated.table("routes").num_rows
+    page = payload([simulated, imported])
+    assert [s["label"] for s in page["schemes"]] == ["simulated: cubic", "imported"]
+    rtts = [max(x for x in s["curves"]["0"]["rtt"] if x is not None) for s in page["schemes"]]
+    assert rtts[0] > 40
+    assert 41 <= rtts[1] <= 42
+
+
+def test_routes_at_time_zero_are_the_latest_of_each_pair() -> None:
+    rows = [(0, 0, 0), (0, 1, 0), (3, 0, 0), (3, 0, 1), (5, 0, 0), (6, 1, 0)]
+    table = pa.table({name: list(column) for name, column in zip(("t_ns", "pair", "hop"), zip(*rows), strict=True)})
+    assert _since(table, "pair", 4).to_pylist() == table.take([1, 2, 3, 4, 5]).to_pylist()
+    assert _since(table.slice(0, 0), "pair", 4).num_rows == 0
+
+
+def test_the_page_of_several_folders_needs_a_file(cli: Cli, folders: list[Path]) -> None:
+    done = cli("report", *folders)
+    assert (done.returncode, "--out together.html" in done.stderr) == (2, True)
+    page = folders[0].parent / "together.html"
+    done = cli("report", *folders, "--out", page)
+    assert done.returncode == 0, done.stderr
+    assert "simulated: cubic" in page.read_text(encoding="utf-8")
+    assert not (folders[0] / "report.html").exists()
+
+
+def test_folders_have_different_names(folders: list[Path]) -> None:
+    with pytest.raises(RecordError, match="named simulated"):
+        joined([folders[0], folders[0]])
