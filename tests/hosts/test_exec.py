@@ -190,6 +190,7 @@ def test_the_network_measures_delays_and_the_rtt_of_the_spin_bit(cli: Cli, scena
     assert all(10 < d["p50_ms"] < 10.3 and d["count"] > 1000 for d in (forward, back))
     assert 20 < rtt["p50_ms"] < 24
     assert 60 < rtt["count"] < 100
+    assert "one-way delay (return)" in (tmp_path / "out/report.html").read_text()
     run = open_record(tmp_path / "out/programs/seed1")
     delays = run.table("delays").to_pandas()
     sent = run.table("flow_totals").to_pandas()

@@ -73,7 +73,9 @@ def test_runs_start_with_their_first_flow(folders: list[Path]) -> None:
 
 def test_routes_at_time_zero_are_the_latest_of_each_pair() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (3, 0, 0), (3, 0, 1), (5, 0, 0), (6, 1, 0)]
-    table = pa.table({name: list(column) for name, column in zip(("t_ns", "pair", "hop"), zip(*rows), strict=True)})
+    table = pa.table(
+        {name: list(column) for name, column in zip(("t_ns", "pair", "hop"), zip(*rows, strict=True), strict=True)}
+    )
     assert _since(table, "pair", 4).to_pylist() == table.take([1, 2, 3, 4, 5]).to_pylist()
     assert _since(table.slice(0, 0), "pair", 4).num_rows == 0
 

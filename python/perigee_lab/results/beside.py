@@ -7,6 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from perigee_lab.results.delays import distributions
 from perigee_lab.results.metrics import Row, flow_rows
 from perigee_lab.results.summary import by_scheme, shown
 
@@ -72,7 +73,7 @@ PROBE_COLUMNS = [
 
 
 def beside(runs: Sequence[Run]) -> list[str]:
-    """The lines of all side tables (completion times, constant rates, probes), over all seeds."""
+    """The lines of all side tables (completion times, constant rates, probes, delays), over all seeds."""
     return [
         *_groups(runs),
         *_completions(runs),
@@ -80,6 +81,18 @@ def beside(runs: Sequence[Run]) -> list[str]:
         *_alike(runs, "calls", "call", CALL_COLUMNS),
         *_constant_rates(runs),
         *_probes(runs),
+        *_delays(runs),
+    ]
+
+
+def _delays(runs: Sequence[Run]) -> list[str]:
+    """One-way delays of the packets of programs, a line per flow and direction."""
+    return [
+        f"{run.cc}, {delays.line}"
+        for run in runs
+        if "programs" in run.table("flow_totals").column("cc").to_pylist()
+        for delays in distributions(run)
+        if delays.of != "rtt"
     ]
 
 

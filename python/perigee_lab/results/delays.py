@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.results.metrics import percentile_ms
@@ -30,8 +30,7 @@ class Distribution:
 
     def as_json(self) -> dict[str, Any]:
         """For output of commands."""
-        flat = asdict(self)
-        return {**flat, **flat.pop("quantiles")}
+        return {"flow": self.flow, "of": self.of, "count": self.count, **self.quantiles}
 
     @property
     def line(self) -> str:
