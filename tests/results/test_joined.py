@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from conftest import Cli
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.joined import _since, joined
-from perigee_lab.results.report.data import payload
+from perigee_lab.results.report.data import _goodput, payload
 from perigee_lab.results.run import find_records
 
 SCENARIO = """
@@ -67,8 +68,21 @@ def test_runs_start_with_their_first_flow(folders: list[Path]) -> None:
     page = payload([simulated, imported])
     assert [s["label"] for s in page["schemes"]] == ["simulated: cubic", "imported"]
     rtts = [max(x for x in s["curves"]["0"]["rtt"] if x is not None) for s in page["schemes"]]
+    assert page["duration_s"] == 2.5
     assert rtts[0] > 40
     assert 41 <= rtts[1] <= 42
+
+
+def test_the_goodput_of_logs_is_that_of_a_time() -> None:
+    # Two rows per ACK of 1000 bytes: a row with the data 1 ms after the one before, and one without data.
+    rows = [(10 * k + late, 1000 * (k + late), 8e6 * late) for k in range(50) for late in (0, 1)]
+    frame = pd.DataFrame(rows, columns=["t_ns", "delivered_bytes", "goodput_bps"])
+    frame["t_ns"] *= 1_000_000
+    found = _goodput(frame)
+    assert found[40:] == pytest.approx(8e5, rel=0.1)
+    assert frame["goodput_bps"].mean() == 4e6
+    frame["delivered_bytes"] = float("nan")
+    assert _goodput(frame).tolist() == frame["goodput_bps"].tolist()
 
 
 def test_routes_at_time_zero_are_the_latest_of_each_pair() -> None:

@@ -37,6 +37,8 @@ MAX_LINES = 40
 MAX_FLOWS = 24
 # A path's rate above this multiple of the best goodput is not drawn as its bound.
 BEYOND = 5
+# Time over which the goodput of logs is averaged.
+GOODPUT_NS = 1e8
 # Number of flow names in a line.
 MAX_NAMES = 8
 WON = {"goodput_mbps": "Goodput", "rtt_mean_ms": "Mean RTT", "jain": "Fairness (Jain's index)"}
@@ -76,7 +78,7 @@ def _payload(runs: Sequence[Run]) -> dict[str, Any]:
         "title": manifest.title,
         "scenario": manifest.scenario,
         "seeds": sorted({r.seed for r in runs}),
-        "duration_s": manifest.duration_ns / 1e9,
+        "duration_s": max(r.manifest.duration_ns for r in firsts) / 1e9,
         "warmup_s": manifest.warmup_ns / 1e9,
         "flows": flows,
         "flows_in_all": firsts[0].table("flow_totals").num_rows,
@@ -221,9 +223,29 @@ def _flow_name(row: dict[str, Any]) -> str:
     return ends if row["name"] == f"{row['from']}->{row['to']}" else f"{row['name']} ({ends})"
 
 
+def _goodput(frame: Any) -> npt.NDArray[np.float64]:
+    """Goodput of a flow over `GOODPUT_NS` before each row: a log may have several rows per ACK."""
+    import numpy as np
+
+    times, goodput = np.asarray(frame["t_ns"], dtype=float), np.array(frame["goodput_bps"], dtype=float)
+    delivered = np.asarray(frame["delivered_bytes"], dtype=float)
+    since = np.maximum(np.searchsorted(times, times - GOODPUT_NS, side="right") - 1, 0)
+    over, known = times - times[since], ~np.isnan(delivered) & ~np.isnan(delivered[since])
+    use = known & (over > 0)
+    goodput[use] = (delivered - delivered[since])[use] * 8e9 / over[use]
+    return goodput
+
+
 def _scheme(run: Run, label: str, flows: list[dict[str, Any]]) -> dict[str, Any]:
+    import pandas as pd
+
     needed = ["t_ns", "flow", "goodput_bps", "rtt_ns", "base_rtt_ns", "cwnd_bytes", "path_rate_bps"]
-    frame, rtts = run.columns("flows", needed).to_pandas(), run.to_pandas("rtt")
+    logged = run.manifest.backend == "log"
+    frame = run.columns("flows", [*needed, *(["delivered_bytes"] if logged else [])]).to_pandas()
+    rtts = run.to_pandas("rtt")
+    if logged:
+        parts = [rows.assign(goodput_bps=_goodput(rows)) for _, rows in frame.groupby("flow", sort=False)]
+        frame = pd.concat(parts) if parts else frame
     totals = run.table("flow_totals").select(["flow", "payload_share"]).to_pylist()
     payload = {t["flow"]: t["payload_share"] for t in totals}
     points = max(MIN_POINTS, min(MAX_POINTS, 4 * MAX_POINTS // max(1, len(flows))))
