@@ -19,7 +19,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// No agents: the simulation runs to its end in one step.
-    Nobody,
+    None,
     /// Keeps the window without evaluating a policy.
     Idle,
     /// Evaluates the bundled policy, but keeps the window.
@@ -54,7 +54,7 @@ pub fn run(mbps: f64, seconds: f64, agent: Agent) -> Result<u64, LearnError> {
     for _ in 0..WARMUP_STEPS {
         env.step(&decisions)?;
     }
-    if agent == Agent::Nobody {
+    if agent == Agent::None {
         env.finish()?;
         return Ok(0);
     }

@@ -100,9 +100,9 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     /// UDP.
     pub fn show(&mut self, at: Nanos, end: EndpointId, packet: &[u8], tcp: Option<usize>) {
         if O::PACKETS {
-            let telling = tcp.map_or(packet.len(), |at| headers(packet, at));
+            let informative_bytes = tcp.map_or(packet.len(), |at| headers(packet, at));
             let at_source = end.side == Side::Source;
-            self.inner.frame(&FrameSeen { at_ns: at.0, flow: end.flow, at_source, packet, telling });
+            self.inner.frame(&FrameSeen { at_ns: at.0, flow: end.flow, at_source, packet, informative_bytes });
         }
     }
 

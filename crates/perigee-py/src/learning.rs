@@ -276,12 +276,12 @@ pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
 }
 
 /// Runs a benchmark over a bottleneck of `mbps` with four flows at constant windows; `agent` is
-/// "nobody", "idle" or "policy". Returns the number of decisions.
+/// "none", "idle" or "policy". Returns the number of decisions.
 #[pyfunction]
 pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResult<u64> {
     use perigee_learn::bench::Agent;
     let agent = match agent {
-        "nobody" => Agent::Nobody,
+        "none" => Agent::None,
         "idle" => Agent::Idle,
         _ => Agent::Policy,
     };

@@ -4,7 +4,7 @@
 //! Layers:
 //! * [`table`]: columns in memory; [`hash`]: the hash of their content.
 //! * [`tables`]: tables of a record; column names contain the units. [`totals`]: outcome of a run,
-//!   [`seen`]: packets, both as reported by backends.
+//!   [`observed`]: packets, both as reported by backends.
 //! * [`sink`]: receives batches of rows from a backend; [`tally`]: counts and hashes the rows on
 //!   the way.
 //! * [`rtts`]: all RTT samples of a flow in little memory; [`byte_rate`]: rates between rows.
@@ -18,7 +18,7 @@ pub mod hash;
 pub mod packet;
 pub mod pcap;
 pub mod rtts;
-pub mod seen;
+pub mod observed;
 pub mod sink;
 pub mod table;
 pub mod tables;
@@ -28,7 +28,7 @@ pub mod totals;
 pub use byte_rate::ByteRate;
 pub use hash::TableHasher;
 pub use rtts::Rtts;
-pub use seen::{FrameSeen, PacketKind, PacketSeen};
+pub use observed::{FrameSeen, PacketKind, PacketSeen};
 pub use sink::{Collector, FlowInfo, RecordSink, RunHeader, SinkError, Sinks};
 pub use table::{Column, Table, Values};
 pub use tally::{TableDigest, Tally};

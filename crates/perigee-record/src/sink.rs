@@ -4,7 +4,7 @@
 //! are null, never 0; names of backend-specific columns start with the backend's name
 //! (`linux.rcv_space_bytes`).
 
-use crate::seen::{FrameSeen, PacketSeen};
+use crate::observed::{FrameSeen, PacketSeen};
 use crate::table::{Column, Table, Values};
 use crate::tables;
 use crate::totals::RunOutcome;

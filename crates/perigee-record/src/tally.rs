@@ -2,7 +2,7 @@
 //! Counter and hasher of the rows of all tables, on their way to another sink.
 
 use crate::hash::TableHasher;
-use crate::seen::{FrameSeen, PacketSeen};
+use crate::observed::{FrameSeen, PacketSeen};
 use crate::sink::{FlowInfo, RecordSink, RunHeader, SinkError};
 use crate::table::Table;
 use crate::tables;

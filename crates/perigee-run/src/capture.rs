@@ -122,7 +122,7 @@ impl RecordSink for CaptureSink {
             true => self.capture().map_err(wrong)?,
             false => Some(self.receivers().map_err(wrong)?),
         };
-        let (at, kept) = (Nanos(f.at_ns), f.telling);
+        let (at, kept) = (Nanos(f.at_ns), f.informative_bytes);
         capture.map_or(Ok(()), |c| c.frame(f.flow, at, f.packet, kept)).map_err(wrong)
     }
 

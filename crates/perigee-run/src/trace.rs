@@ -7,7 +7,7 @@ use crate::backends::simulator::{Plugins, Simulator};
 use crate::run::run_options;
 use crate::RunError;
 use perigee_backend::{Backend, Inputs};
-use perigee_record::seen::MARKED;
+use perigee_record::observed::MARKED;
 use perigee_record::tables::{PacketRow, PacketTable};
 use perigee_record::{Collector, PacketSeen, RecordSink, SinkError, Table};
 use perigee_scenario::World;

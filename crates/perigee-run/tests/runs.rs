@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios run from text to tables.
 
-use perigee_record::seen::MARKED;
+use perigee_record::observed::MARKED;
 use perigee_record::{PacketKind, PacketSeen, RecordSink, SinkError, Table, Values};
 use perigee_run::{record, run, Simulator};
 use perigee_scenario::{Scenario, World};

@@ -15,7 +15,7 @@ use perigee_timeline::Note;
 use perigee_units::Nanos;
 
 // `MARKED` of the record must equal the CE codepoint of the ECN field.
-const _: () = assert!(Ecn::Ce.bits() == perigee_record::seen::MARKED);
+const _: () = assert!(Ecn::Ce.bits() == perigee_record::observed::MARKED);
 
 /// Events reported to an observer.
 #[derive(Clone, Debug)]

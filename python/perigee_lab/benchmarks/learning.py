@@ -63,14 +63,14 @@ def _cpu_s(work: Callable[..., Any], *words: object) -> float:
 
 def _overheads(mbps: float) -> dict[str, float]:
     """Alternates runs with and without agents, and takes the shortest of each."""
-    best = dict.fromkeys(("nobody", "idle", "policy"), float("inf"))
+    best = dict.fromkeys(("none", "idle", "policy"), float("inf"))
     for _ in range(TURNS):
         for agent in best:
             best[agent] = min(best[agent], _cpu_s(_core.bench_run, mbps, SECONDS, agent))
     return {
         "decisions_per_s": _core.bench_run(mbps, SECONDS, "idle") / best["idle"],
-        "overhead": best["idle"] / best["nobody"] - 1,
-        "overhead_with_policy": best["policy"] / best["nobody"] - 1,
+        "overhead": best["idle"] / best["none"] - 1,
+        "overhead_with_policy": best["policy"] / best["none"] - 1,
     }
 
 

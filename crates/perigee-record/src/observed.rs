@@ -113,5 +113,5 @@ pub struct FrameSeen<'a> {
     pub packet: &'a [u8],
     /// Number of bytes with information: the headers of a transfer, or all bytes of programs'
     /// traffic.
-    pub telling: usize,
+    pub informative_bytes: usize,
 }
