@@ -19,7 +19,7 @@ parameters! {
     Background = "background", "Aggregate traffic of many users, modelled as a fluid that shares the queue and transmitter of ports with the packets of the flows. The cost of the simulation does not depend on the number of users.";
     on: Vec<String> = key(Notation::OneOrMany(&Notation::Text), "bottleneck", "ports by name (* matches any text), each with all of this traffic; bottleneck = the slowest port of each flow's path at time zero");
     rate: Option<BitRate> = optional(Notation::Rate, "mean rate of unresponsive traffic"), only NO_FILE;
-    load: Option<f64> = optional(Notation::Number(0.0, 10.0), "rate of unresponsive traffic, as a fraction of the port's rate"), only NO_FILE;
+    load: Option<f64> = optional(Notation::Share(0.0, 10.0), "rate of unresponsive traffic, as a fraction of the port's rate"), only NO_FILE;
     burst: Bytes = key(Notation::Data, "1500 B", "burst size of unresponsive traffic: the variance of the bytes that arrive in an interval is their mean times this; 1500 B = independent packets");
     flows: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "number of responsive flows (Cubic), which share the remaining capacity; modelled as one rate that is updated once per RTT"), only NO_FILE;
     rtt: Nanos = key(Notation::Time(Nanos::from_micros(10), Nanos::from_secs(100)), "50 ms", "RTT of the responsive flows without the queue of the port"), only FLOWS;

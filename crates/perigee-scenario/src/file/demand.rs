@@ -27,7 +27,7 @@ parameters! {
     grid_deg as grid: Option<f64> = optional(Notation::Angle(0.1, 30.0), "size of the squares into which cells are merged; default: no merging");
     terminals: Option<u64> = optional(Notation::Int(1, 10_000_000_000), "number of terminals in all cells, distributed in proportion to population; default: the column terminals of the file");
     mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "minimum elevation for terminals; default: that of the constellation");
-    active: f64 = key(Notation::Number(0.0, 1.0), "0.05", "fraction of the terminals that is active in the busy hour");
+    active: f64 = key(Notation::Share(0.0, 1.0), "0.05", "fraction of the terminals that is active in the busy hour");
     activity: Option<PathBuf> = optional(Notation::File, "CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, below");
     spread: String = key(Notation::Word(&["balanced", "even", "nearest"]), "balanced", "distribution of a cell's terminals over the satellites in view: balanced = fewer to satellites with many terminals in view; even; nearest = all to the nearest");
     satellites: usize = key(Notation::Int(1, 64), "4", "maximum number of satellites that serve a cell, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
@@ -97,7 +97,7 @@ parameters! {
     gateway: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "names of the gateways");
     at: Nanos = key(ANY_TIME, "0 s", "start time");
     length: Option<Nanos> = optional(ANY_TIME, "duration; default: until the end of the run");
-    left: f64 = key(Notation::Number(0.0, 1.0), "0", "remaining fraction of the capacity");
+    left: f64 = key(Notation::Share(0.0, 1.0), "0", "remaining fraction of the capacity");
 }
 
 /// `[demand]` with its cells and curve.

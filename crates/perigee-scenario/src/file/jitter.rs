@@ -28,7 +28,7 @@ parameters! {
     step: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "interval between draws");
     correlation: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "correlation time of the draws (exponential autocorrelation)");
     loss_every: Option<Nanos> = optional(SOME_TIME, "mean time between loss events (exponential); default: no loss events");
-    loss_single: f64 = key(Notation::Number(0.0, 1.0), "0.91", "fraction of loss events that drop a single packet"), only LOSS_EVENTS;
+    loss_single: f64 = key(Notation::Share(0.0, 1.0), "0.91", "fraction of loss events that drop a single packet"), only LOSS_EVENTS;
     loss_mean: f64 = key(Notation::Number(2.0, 1000.0), "3.2", "mean duration of the other loss events, in slots"), only LOSS_EVENTS;
     loss_longest: u64 = key(Notation::Int(2, 100_000), "11", "maximum duration of a loss event, in slots"), only LOSS_EVENTS;
     loss_slot: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "duration of a slot; packets that leave the queue during a loss event are lost"), only LOSS_EVENTS;

@@ -269,7 +269,7 @@ impl Notation {
             Notation::Bool => "true or false".into(),
             Notation::Int(min, max) => format!("an integer from {min} to {max}"),
             Notation::Number(min, max) => format!("a number from {min} to {max}"),
-            Notation::Share(min, max) => format!("a share such as 0.95 or \"95 %\", from {min} to {max}"),
+            Notation::Share(min, max) => format!("a fraction such as 0.02 or \"2 %\", from {min} to {max}"),
             Notation::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
             Notation::TimeDraw(min, max) => {
                 format!("a time or \"uniform(45 ms, 120 ms)\", from {min} to {max}")
@@ -280,7 +280,7 @@ impl Notation {
             Notation::RateDraw => {
                 "a rate such as \"100 Mbit\" or \"uniform(50 Mbit, 100 Mbit)\"; zero blocks".into()
             }
-            Notation::LossDraw => "a probability from 0 to 1, or \"uniform(0, 0.01)\"".into(),
+            Notation::LossDraw => "a probability such as 0.001 or \"0.1 %\", or \"uniform(0, 0.01)\"".into(),
             Notation::Queue => "a size such as \"1 bdp\", \"100 packets\" or \"64 kB\", above zero".into(),
             Notation::Data => "an amount such as \"10 MB\", above zero".into(),
             Notation::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} deg to {max} deg"),
@@ -314,7 +314,7 @@ impl Notation {
             ]}),
             Notation::LossDraw => json!({"anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                {"type": "string", "pattern": "^uniform\\(.*,.*\\)$"},
+                {"type": "string", "pattern": "^([0-9.e-]+ ?%?|uniform\\(.*,.*\\))$"},
             ]}),
             Notation::Word(words) => json!({"enum": words}),
             Notation::WordOrFunction(words) => json!({"anyOf": [
@@ -458,13 +458,17 @@ fn share(text: &str, min: f64, max: f64) -> Result<f64, Refusal> {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
     };
-    let x: f64 = number.trim().parse().map_err(|_| Refusal::new("not a share such as \"95 %\""))?;
+    let x: f64 = number.trim().parse().map_err(|_| Refusal::new("not a fraction such as 0.02 or \"2 %\""))?;
     within(finite(x)? / unit, min, max)
 }
 
 fn probability(text: &str) -> Result<f64, Refusal> {
-    let p: f64 = text.trim().parse().map_err(|_| Refusal::new("not a probability"))?;
-    within(finite(p)?, 0.0, 1.0)
+    share(text, 0.0, 1.0).map_err(|refusal| {
+        if refusal.message.starts_with("not a fraction") {
+            return Refusal::new("not a probability such as 0.001 or \"0.1 %\"");
+        }
+        refusal
+    })
 }
 
 fn queue(text: &str) -> Result<Val, Refusal> {
@@ -563,6 +567,17 @@ mod tests {
         let e = Notation::Rate.value(&Raw::Int(100)).unwrap_err();
         assert!(e.message.contains("no unit"), "{}", e.message);
         assert!(Notation::Number(0.0, 1.0).value(&Raw::Float(f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn fractions_have_percent_or_no_unit() {
+        let loss = Notation::Share(0.0, 1.0);
+        assert!(matches!(loss.value(&Raw::Float(0.001)), Ok(Val::Number(p)) if p == 0.001));
+        assert_eq!(text(loss, "0.1 %"), Ok(Val::Number(0.001)));
+        assert_eq!(text(Notation::LossDraw, "uniform(0, 2%)"), Ok(Val::LossDraw(Draw { low: 0.0, high: 0.02 })));
+        assert_eq!(text(Notation::LossDraw, "0.1%"), Ok(Val::LossDraw(Draw::fixed(0.001))));
+        assert!(text(loss, "101 %").is_err());
+        assert!(text(loss, "1 Mbit").unwrap_err().contains("2 %"));
     }
 
     #[test]

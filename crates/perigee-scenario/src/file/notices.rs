@@ -17,7 +17,7 @@ parameters! {
     lead: Nanos = key(ANY_TIME, "0 s", "lead time of the start notification before the event (SaTCP's testbed: 0.5 s)");
     hold: Nanos = key(ANY_TIME, "2.3 s", "time from the start notification to the end notification");
     error: Draw<Nanos> = key(SHORT_DRAW, "0 s", "timing error: the notifications of an event are early or late by a draw from this");
-    loss: f64 = key(Notation::Number(0.0, 1.0), "0", "probability that the notifications of an event are lost");
+    loss: f64 = key(Notation::Share(0.0, 1.0), "0", "probability that the notifications of an event are lost");
 }
 
 impl NoticeSpec {

@@ -29,11 +29,11 @@ parameters! {
     discipline: Chosen = discipline("queue discipline: selects the packets to drop, or to mark in flows with tcp.ecn. Its parameters are keys of this section; those of other disciplines are rejected");
     count_in_service: Option<bool> = optional(Notation::Bool, "count the packet in transmission against the queue limit; default: false");
     probe_priority: Option<bool> = optional(Notation::Bool, "queue pings separately, with priority; default: false");
-    loss: Option<f64> = optional(Notation::Number(0.0, 1.0), "loss probability on each link of this port; default: that of the source, usually 0");
+    loss: Option<f64> = optional(Notation::Share(0.0, 1.0), "loss probability on each link of this port; default: that of the source, usually 0");
     metered: Option<bool> = optional(Notation::Bool, "run OrbCC's egress meter and write telemetry; default: true, for ports of the class access false");
     meter: Option<String> = optional(Notation::Word(&["reference", "integer"]), "arithmetic of the meter: reference = floating point with an exact set of flows; integer = that of a P4 switch (docs/explanation/integer-meter.md); default: reference");
     telemetry_delay: Option<Nanos> = optional(Notation::Time(TelemetryFaults::DELAY[0], TelemetryFaults::DELAY[1]), "fault of the telemetry: records are older by this time; default: 0 ms");
-    telemetry_error: Option<f64> = optional(Notation::Number(0.0, 1.0), "fault of the telemetry: largest relative error of the rate and of both backlogs in a record, drawn for each value; default: 0");
+    telemetry_error: Option<f64> = optional(Notation::Share(0.0, 1.0), "fault of the telemetry: largest relative error of the rate and of both backlogs in a record, drawn for each value; default: 0");
     telemetry_clock_ppm: Option<f64> = optional(Notation::Number(-TelemetryFaults::CLOCK_PPM, TelemetryFaults::CLOCK_PPM), "fault of the telemetry: drift of the clock that records carry, in parts per million; default: 0");
     telemetry_stale: Option<Nanos> = optional(Notation::Time(TelemetryFaults::STALE[0], TelemetryFaults::STALE[1]), "fault of the telemetry: records have the rate of this time ago; default: 0 ms");
     telemetry_flow_count_error: Option<f64> = optional(Notation::Number(-1.0, TelemetryFaults::FLOW_COUNT_ERROR), "fault of the telemetry: relative error of the number of flows, at least one of which is reported; default: 0");

@@ -105,7 +105,7 @@ const fn checked<T: Field>(row: Key) -> Key {
 /// Random loss in the data direction.
 pub(crate) const fn loss<T: Field>(name: &'static str) -> Key {
     let help = "loss probability on each link of the data direction";
-    key::<T>(name, Notation::Number(0.0, 1.0), "0", help)
+    key::<T>(name, Notation::Share(0.0, 1.0), "0", help)
 }
 
 /// Effect of a shrinking delay.

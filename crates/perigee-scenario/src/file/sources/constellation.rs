@@ -89,7 +89,7 @@ parameters! {
     delay: Nanos = required(RTT, "one-way propagation delay (light in glass: 4.9 us/km)");
     rate: BitRate = key(Notation::Rate, "10 Gbit", "transmission rate");
     queue: u64 = key(Notation::Int(1, 100_000_000), "10000", "queue capacity in packets, in each direction");
-    loss: f64 = key(Notation::Number(0.0, 1.0), "0", "loss probability, in each direction");
+    loss: f64 = key(Notation::Share(0.0, 1.0), "0", "loss probability, in each direction");
 }
 
 parameters! {

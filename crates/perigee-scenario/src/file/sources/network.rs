@@ -32,7 +32,7 @@ parameters! {
     at: Nanos = key(ANY_TIME, "0 s", "above 0: change of an existing link at this time");
     rate: Option<BitRate> = optional(Notation::Rate, "transmission rate; default: that of [port.link]");
     delay: Option<Nanos> = optional(RTT, "one-way propagation delay; required in the first entry of a link");
-    loss: Option<f64> = optional(Notation::Number(0.0, 1.0), "loss probability, in each direction");
+    loss: Option<f64> = optional(Notation::Share(0.0, 1.0), "loss probability, in each direction");
     queue: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "queue capacity in packets; default: that of [port.link]");
 }
 
