@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Installs libperigee_cc: libraries, header, file of pkg-config. `make capi-install` calls it.
+# Installs libperigee_cc: libraries, header, file of pkg-config. `make install` calls it.
 #
 # PREFIX (/usr/local), LIBDIR ($PREFIX/lib), DESTDIR (root of a package), BUILT (folder of libperigee_capi.*).
 set -eu
