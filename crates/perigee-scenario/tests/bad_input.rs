@@ -118,7 +118,11 @@ fn several_problems_are_reported_at_once_with_their_lines() {
     let text = GOOD.replace("20 Mbit", "20 MB").replace("duration", "durration");
     let e = read(&text, &[]).unwrap_err();
     assert!(e.contains("s.toml:7: port.bottleneck.rate") && e.contains("s.toml:2: run.durration"), "{e}");
-    assert!(e.contains("run.duration: required key is missing"), "{e}");
+    // Each problem once: the misspelt key is not missing as well, and a value is quoted once.
+    assert!(e.contains("did you mean \"duration\"?") && !e.contains("required key is missing"), "{e}");
+    assert_eq!(e.matches("20 MB").count(), 1, "{e}");
+    let e = read(GOOD, &["run.duration=true"]).unwrap_err();
+    assert_eq!(e.matches("a time such as").count(), 1, "{e}");
 }
 
 #[test]

@@ -134,7 +134,9 @@ impl fmt::Display for Problem {
             write!(line, "{}: ", self.key)?;
         }
         line.push_str(&self.message);
-        if let Some(found) = &self.found {
+        // Messages of parsers quote the value themselves.
+        let quoted = |found: &&String| found.starts_with('"') && self.message.contains(found.as_str());
+        if let Some(found) = self.found.as_ref().filter(|found| !quoted(found)) {
             write!(line, "; found {found}")?;
         }
         if let Some(allowed) = &self.allowed {

@@ -116,14 +116,12 @@ impl Refusal {
     fn new(message: impl Into<String>) -> Self {
         Refusal { message: message.into(), hint: None }
     }
-    fn expected(raw: &Raw, what: &str) -> Self {
-        let why = match raw {
-            Raw::Int(_) | Raw::Float(_) if what.contains('"') => {
-                format!("a bare number has no unit; expected {what}")
-            }
-            _ => format!("expected {what}"),
-        };
-        Refusal::new(why)
+    /// A value of another type; errors list what is allowed (`allowed`) on their own.
+    fn mistyped(raw: &Raw, allowed: &str) -> Self {
+        Refusal::new(match raw {
+            Raw::Int(_) | Raw::Float(_) if allowed.contains('"') => "a bare number has no unit",
+            _ => "invalid type",
+        })
     }
 }
 
@@ -211,7 +209,7 @@ impl Notation {
                 within(finite(p)?, 0.0, 1.0).map(|p| Val::LossDraw(Draw::fixed(p)))
             }
             (_, Raw::Text(text)) => self.text(text),
-            _ => Err(Refusal::expected(raw, &self.allowed())),
+            _ => Err(Refusal::mistyped(raw, &self.allowed())),
         }
     }
 
@@ -259,7 +257,7 @@ impl Notation {
             Notation::Scheme(word) => scheme(text, word),
             Notation::Text | Notation::File if text.is_empty() => Err(Refusal::new("must not be empty")),
             Notation::Text | Notation::File | Notation::Instant => Ok(Val::Text(text.into())),
-            _ => Err(Refusal::expected(&Raw::Text(text.into()), &self.allowed())),
+            _ => Err(Refusal::mistyped(&Raw::Text(text.into()), &self.allowed())),
         }
     }
 
@@ -406,7 +404,7 @@ fn finite(x: f64) -> Result<f64, Refusal> {
 fn number(raw: &Raw) -> Result<f64, Refusal> {
     match raw {
         Raw::Float(x) => Ok(*x),
-        other => Err(Refusal::expected(other, "a number")),
+        other => Err(Refusal::mistyped(other, "a number")),
     }
 }
 

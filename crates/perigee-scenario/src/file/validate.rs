@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// Maximum number of problems in a report.
 const MAX_PROBLEMS: usize = 20;
+const UNKNOWN_KEY: &str = "unknown key";
 
 /// Checks a tree against a section. Also returns warnings.
 ///
@@ -79,10 +80,10 @@ fn walk(
         checked.parts.insert(DISCIPLINE_PARAMS, (Part::Params(given), place.clone()));
     }
     let of_kind = kind.iter().flat_map(|k| k.keys);
-    for key in
-        section.keys.iter().chain(of_kind).filter(|k| k.required && !table_has(section, kind, table, k))
-    {
-        missing(key, place, path, &mut *out);
+    for key in section.keys.iter().chain(of_kind).filter(|k| k.required) {
+        if !table_has(section, kind, table, key) && !is_misspelt(key, path, out) {
+            missing(key, place, path, &mut *out);
+        }
     }
     checked.look_for_idle(table);
     checked
@@ -90,6 +91,16 @@ fn walk(
 
 fn table_has(section: &'static Section, kind: Option<&'static Section>, table: &Table, key: &Key) -> bool {
     table.0.iter().any(|e| known(section, kind, &e.key).is_some_and(|k| k.name == key.name))
+}
+
+/// Whether an unknown key of this section was reported as a misspelling of this one.
+fn is_misspelt(key: &Key, path: &str, out: &[Problem]) -> bool {
+    let meant = suggestions::hint(key.name, [key.name]);
+    out.iter().any(|p| p.message == UNKNOWN_KEY && p.hint == meant && parent(&p.key) == path)
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(parent, _)| parent)
 }
 
 /// Without a kind (its name is invalid, which is reported elsewhere) the keys of all kinds are
@@ -152,7 +163,7 @@ fn unknown(section: &'static Section, kind: Option<&'static Section>, entry: &En
     let params: BTreeSet<&str> = params.iter().flat_map(|d| d.params).map(|p| p.name).collect();
     let own = section.keys.iter().chain(kind.iter().flat_map(|k| k.keys)).map(|k| k.name);
     let names = || own.clone().chain(params.iter().copied());
-    let mut p = Problem::new(join(path, &entry.key), "unknown key")
+    let mut p = Problem::new(join(path, &entry.key), UNKNOWN_KEY)
         .at(&entry.place)
         .allowed(names().collect::<Vec<_>>().join(", "));
     p.hint = suggestions::hint(&entry.key, names());
