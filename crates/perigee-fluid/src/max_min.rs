@@ -235,6 +235,10 @@ mod tests {
         let mut p = Problem::new(vec![1.0]);
         p.add(1.0, 1.0, [1]);
         assert!(p.check().unwrap_err().0.contains("indices must be below 1"));
-        assert!(Problem::new(vec![f64::NAN]).check().unwrap_err().0.contains("must be finite and at least 0, got NaN"));
+        assert!(Problem::new(vec![f64::NAN])
+            .check()
+            .unwrap_err()
+            .0
+            .contains("must be finite and at least 0, got NaN"));
     }
 }

@@ -102,7 +102,13 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         if O::PACKETS {
             let informative_bytes = tcp.map_or(packet.len(), |at| headers(packet, at));
             let at_source = end.side == Side::Source;
-            self.inner.frame(&FrameSeen { at_ns: at.0, flow: end.flow, at_source, packet, informative_bytes });
+            self.inner.frame(&FrameSeen {
+                at_ns: at.0,
+                flow: end.flow,
+                at_source,
+                packet,
+                informative_bytes,
+            });
         }
     }
 

@@ -15,10 +15,10 @@
 
 pub mod byte_rate;
 pub mod hash;
+pub mod observed;
 pub mod packet;
 pub mod pcap;
 pub mod rtts;
-pub mod observed;
 pub mod sink;
 pub mod table;
 pub mod tables;
@@ -27,8 +27,8 @@ pub mod totals;
 
 pub use byte_rate::ByteRate;
 pub use hash::TableHasher;
-pub use rtts::Rtts;
 pub use observed::{FrameSeen, PacketKind, PacketSeen};
+pub use rtts::Rtts;
 pub use sink::{Collector, FlowInfo, RecordSink, RunHeader, SinkError, Sinks};
 pub use table::{Column, Table, Values};
 pub use tally::{TableDigest, Tally};

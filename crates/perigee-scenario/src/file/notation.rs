@@ -572,7 +572,10 @@ mod tests {
         let loss = Notation::Share(0.0, 1.0);
         assert!(matches!(loss.value(&Raw::Float(0.001)), Ok(Val::Number(p)) if p == 0.001));
         assert_eq!(text(loss, "0.1 %"), Ok(Val::Number(0.001)));
-        assert_eq!(text(Notation::LossDraw, "uniform(0, 2%)"), Ok(Val::LossDraw(Draw { low: 0.0, high: 0.02 })));
+        assert_eq!(
+            text(Notation::LossDraw, "uniform(0, 2%)"),
+            Ok(Val::LossDraw(Draw { low: 0.0, high: 0.02 }))
+        );
         assert_eq!(text(Notation::LossDraw, "0.1%"), Ok(Val::LossDraw(Draw::fixed(0.001))));
         assert!(text(loss, "101 %").is_err());
         assert!(text(loss, "1 Mbit").unwrap_err().contains("2 %"));
