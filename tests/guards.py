@@ -30,9 +30,9 @@ TOTALS = FILE.with_suffix(".txt")
 TOTALS_HEAD = "# scenario | scheme and seed | flows | Mbit/s | mean RTT, ms | retransmissions | packets lost"
 SCHEMES = ("cubic", "bbr", "orbcc")
 SEEDS = (1, 2)
-# Tables that are younger than the hashes; tests/results/test_why.py, tests/runs/test_port_laws.py and tests/hosts test
-# them.
-LATER = ("limits", "meters", "delays")
+# Tables that are younger than the hashes; tests/results/test_why.py, tests/runs/test_port_laws.py, tests/hosts and
+# tests/runs/test_beam.py test them.
+LATER = ("limits", "meters", "delays", "carriers")
 # CPU seconds of a run beyond which its duration is shortened in proportion.
 LIMIT_S = 4.0
 

@@ -22,6 +22,7 @@ PAGES = (
     ("run", "Runs", "Length, seed, warm-up and recording of a run.", ("[run]",)),
     ("source", "Sources", "The origin of the network: exactly one `[source.…]` section.", ("[source", "[[source")),
     ("node", "Nodes", "Terminals, stations and hosts of a constellation.", ("[node.", "[[nodes]]")),
+    ("beam", "Beam", "Neighbours on the carriers of a satellite ([how-to](../../how-to/neighbours.md)).", ("[beam]",)),
     ("queue", "Queue disciplines", "Parameters of each queue discipline of a port.", ("[port.NAME] discipline",)),
     ("port", "Ports", "Rate and queue of a port or of a class of ports.", ("[port.",)),
     (
@@ -96,6 +97,11 @@ place = "London"
     "port": """[port.bottleneck]
 rate = "100 Mbit"
 queue = "1 bdp"
+""",
+    "beam": """[beam]
+neighbours = 50
+forward_rate = "170 Mbit"   # of the carrier
+forward_load = 0.5          # of the carrier, by all neighbours
 """,
     "queue": """[port.bottleneck]
 rate = "100 Mbit"

@@ -57,6 +57,7 @@ MODULES = (
     "geo_set_ups",
     "geo_ping",
     "geo_proxy",
+    "geo_neighbours",
 )
 
 

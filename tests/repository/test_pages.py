@@ -43,6 +43,7 @@ LEFT = {
     "how-to/constellation.md": ["shell.png", "shell/report.html"],
     "how-to/satellites.md": ["sizes/sweep.csv", "sixty-planes.png"],
     "how-to/trace.md": ["trace/report.html", "path-log/report.html"],
+    "how-to/neighbours.md": ["neighbours/report.html", "none", "crowded", "contention"],
     "how-to/return-link.md": ["return-link/report.html", "by-rate", "codel", "longer-target"],
     "how-to/scheme.md": ["mine/report.html", "checked/report.html", "loss/report.html"],
     "how-to/expectations.md": ["checked.xml", "checked/report.html"],

@@ -71,6 +71,7 @@ def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
         "windows",
         "applications",
         "limits",
+        "carriers",
         "link_totals",
         "meters",
         "routes",

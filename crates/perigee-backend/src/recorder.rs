@@ -8,9 +8,9 @@ use crate::routes::{RouteListener, RouteTables};
 use crate::rtt_changes::RttChanges;
 use perigee_record::sink::BATCH_ROWS;
 use perigee_record::tables::{
-    CompletionRow, CompletionTable, DelayRow, DelayTable, EventRow, EventTable, FlowRow, FlowTable,
-    FlowTotalsRow, FlowTotalsTable, Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow,
-    LinkTotalsTable, MeterRow, MeterTable, RttRow, RttTable,
+    CarrierRow, CarrierTable, CompletionRow, CompletionTable, DelayRow, DelayTable, EventRow, EventTable,
+    FlowRow, FlowTable, FlowTotalsRow, FlowTotalsTable, Internals, LimitRow, LimitTable, LinkRow, LinkTable,
+    LinkTotalsRow, LinkTotalsTable, MeterRow, MeterTable, RttRow, RttTable,
 };
 use perigee_record::{
     FlowInfo, FlowTableTotals, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError,
@@ -36,6 +36,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     internals: Internals,
     limits: LimitTable,
     links: LinkTable,
+    carriers: CarrierTable,
     events: EventTable,
     completions: CompletionTable,
     /// Number of rows in the tables above.
@@ -82,6 +83,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             internals: Internals::default(),
             limits: LimitTable::default(),
             links: LinkTable::default(),
+            carriers: CarrierTable::default(),
             events: EventTable::default(),
             completions: CompletionTable::default(),
             rows: 0,
@@ -146,10 +148,10 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         self.rows = 0;
         let mut flows = self.flows.take();
         flows.columns.extend(self.internals.take());
-        let (limits, links) = (self.limits.take(), self.links.take());
+        let (limits, links, carriers) = (self.limits.take(), self.links.take(), self.carriers.take());
         let (events, completions) = (self.events.take(), self.completions.take());
         let [routes, tracks] = self.routes.lock().expect("nothing panics with it").take();
-        for table in [flows, limits, links, events, completions, routes, tracks] {
+        for table in [flows, limits, links, carriers, events, completions, routes, tracks] {
             self.write(table);
         }
     }
@@ -346,6 +348,11 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
     fn link(&mut self, row: &LinkRow) {
         self.rows += 1;
         self.links.push(row.clone());
+    }
+
+    fn carrier(&mut self, row: &CarrierRow) {
+        self.rows += 1;
+        self.carriers.push(row.clone());
     }
 
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {

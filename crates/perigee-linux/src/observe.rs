@@ -10,7 +10,7 @@ use perigee_backend::recorder::FrameTap;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_guest::report::{Object, Report, Sample, TcpInfo, When};
-use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
+use perigee_record::tables::{CarrierRow, CompletionRow, FlowRow, LimitRow, LinkRow};
 use perigee_record::{ByteRate, FlowTotals, FrameSeen, PacketSeen};
 use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent, TelemetryStack};
 use perigee_telemetry::tcp_option::BusiestPort;
@@ -379,6 +379,9 @@ impl<O: Observer> Observer for Hosted<'_, O> {
     }
     fn link(&mut self, row: &LinkRow) {
         self.inner.link(row);
+    }
+    fn carrier(&mut self, row: &CarrierRow) {
+        self.inner.carrier(row);
     }
     fn packet(&mut self, p: &PacketSeen<'_>) {
         self.inner.packet(p);

@@ -91,6 +91,7 @@ fn main() {
         framing: number(3) as u32,
         burst: 0,
         dama: None,
+        carrier: None,
         metered: true,
         telemetry_faults: None,
     };

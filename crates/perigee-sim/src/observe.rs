@@ -4,7 +4,7 @@
 use crate::packet::{Packet, CE};
 use perigee_cc::CaState;
 pub use perigee_queue::Ecn;
-pub use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
+pub use perigee_record::tables::{CarrierRow, CompletionRow, FlowRow, LimitRow, LinkRow};
 pub use perigee_record::totals::{
     ApplicationTotals, DropCause, FlowTableTotals, FlowTotals, LinkTotals, RunOutcome, VideoTotals, CAUSES,
     CAUSE_NAMES, MILESTONES,
@@ -124,6 +124,8 @@ pub trait Observer {
     fn limits(&mut self, _row: &LimitRow) {}
     /// State of a link at a sampling instant, if it carried or held packets since the previous one.
     fn link(&mut self, _row: &LinkRow) {}
+    /// State of a carrier that a port shares with other terminals, at a sampling instant.
+    fn carrier(&mut self, _row: &CarrierRow) {}
     /// Something happened.
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
     /// An RTT sample of the transport (or of a ping): the packet was sent at `sent`; `base` was the
@@ -155,6 +157,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn link(&mut self, row: &LinkRow) {
         self.0.link(row);
         self.1.link(row);
+    }
+    fn carrier(&mut self, row: &CarrierRow) {
+        self.0.carrier(row);
+        self.1.carrier(row);
     }
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
         self.0.event(at, e);
@@ -198,6 +204,9 @@ impl<O: Observer> Observer for &mut O {
     }
     fn link(&mut self, row: &LinkRow) {
         (**self).link(row);
+    }
+    fn carrier(&mut self, row: &CarrierRow) {
+        (**self).carrier(row);
     }
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
         (**self).event(at, e);

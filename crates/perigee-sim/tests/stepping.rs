@@ -19,6 +19,7 @@ struct Case {
     queue: u64,
     burst: u64,
     dama: Option<Dama>,
+    carrier: Option<Carrier>,
     rtt_ms: u64,
     loss: f64,
     drop: LinkOrder,
@@ -45,6 +46,30 @@ fn background(n: u64) -> Background {
         inelastic: BitRate(n % 4 * n * 10_000),
         burst: (n % 9 * 1000) as u32,
         elastic: (n % 2 == 0).then_some(elastic),
+    }
+}
+
+/// Carrier with neighbours: frame in ms, rate in Mbit/s, load in percent, number of neighbours, request
+/// slots, whether grants are proportional, mean burst in bytes.
+fn carrier(
+    (frame, mbit, load, count, request_slots, proportional, burst): (u64, u64, u64, u32, u32, bool, u64),
+) -> Carrier {
+    let rate = BitRate::from_mbit(mbit);
+    Carrier {
+        rate,
+        frame: ms(frame),
+        sharing: if proportional { Sharing::Proportional } else { Sharing::RoundRobin },
+        floor: BitRate(burst),
+        request_slots,
+        neighbours: Neighbours {
+            count,
+            load: BitRate(rate.0 * load / 100),
+            peak: BitRate(rate.0 * 2),
+            burst: 1000 + burst,
+            burst_max: 10_000_000,
+            burst_shape: 1.2,
+            queue: 100_000,
+        },
     }
 }
 
@@ -79,7 +104,17 @@ fn case() -> impl Strategy<Value = Case> {
         vbdc,
         fca,
     });
-    let network = (0u8..4, 1u64..40, 2_000u64..80_000, 2u64..80, burst, prop::option::weighted(0.3, slots));
+    let carrier =
+        (1u64..60, 1u64..60, 0u64..120, 1u32..8, 0u32..3, any::<bool>(), 0u64..1_000_000).prop_map(carrier);
+    let network = (
+        0u8..4,
+        1u64..40,
+        2_000u64..80_000,
+        2u64..80,
+        burst,
+        prop::option::weighted(0.3, slots),
+        prop::option::weighted(0.2, carrier),
+    );
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..12, 0u8..12, 0u8..12], 0u8..8);
@@ -91,8 +126,9 @@ fn case() -> impl Strategy<Value = Case> {
             mbit: n.1,
             queue: n.2,
             rtt_ms: n.3,
-            burst: if n.5.is_some() { 0 } else { n.4 },
+            burst: if n.5.is_some() || n.6.is_some() { 0 } else { n.4 },
             dama: n.5,
+            carrier: n.6.map(|c| Carrier { frame: n.5.map_or(c.frame, |d| d.frame), ..c }),
             loss,
             drop,
             probe_priority: r.0,
@@ -112,6 +148,7 @@ impl Case {
         port.metered = self.metered;
         port.burst = self.burst;
         port.dama = self.dama.map(Box::new);
+        port.carrier = self.carrier.map(Box::new);
         port.queue.probe_priority = self.probe_priority;
         let rtt = ms(self.rtt_ms);
         let (order, loss) = (self.drop, self.loss);
@@ -148,7 +185,12 @@ impl Case {
                 2 => Change::Delay(hop.link, Delay { base: ms(n % 50), slope: n as i64 * 1_000 - 400_000 }),
                 3 => Change::Down(hop.link, mode),
                 4 => Change::Up(hop.link),
-                6 | 7 if self.burst == 0 && self.dama.is_none() && !self.probe_priority => {
+                6 | 7
+                    if self.burst == 0
+                        && self.dama.is_none()
+                        && self.carrier.is_none()
+                        && !self.probe_priority =>
+                {
                     Change::Background(hop.port, Arc::new(background(n)))
                 }
                 _ => Change::Lose(hop.link, (n % 4) as u32),

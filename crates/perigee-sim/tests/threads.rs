@@ -25,6 +25,9 @@ impl<const PACKETS: bool> Observer for Lines<PACKETS> {
     fn link(&mut self, row: &LinkRow) {
         self.0.push(format!("{row:?}"));
     }
+    fn carrier(&mut self, row: &CarrierRow) {
+        self.0.push(format!("{row:?}"));
+    }
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
         self.0.push(format!("{at:?} {e:?}"));
     }

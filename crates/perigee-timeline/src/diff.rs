@@ -181,6 +181,14 @@ fn dama_words(d: &crate::Dama) -> String {
     format!("slots on request after {} in frames of {} ({rates})", d.delay, d.frame)
 }
 
+fn carrier_words(c: &crate::Carrier) -> String {
+    let crate::Carrier { rate, frame, sharing, floor, request_slots, neighbours } = c;
+    format!(
+        "shared carrier of {rate} in frames of {frame} ({sharing:?}, floor {floor}, {request_slots} request slots, \
+         {neighbours:?})"
+    )
+}
+
 fn port_words(t: &Timeline) -> BTreeMap<String, String> {
     let nodes: Vec<&Node> = t.header.nodes.iter().chain(t.chunks.iter().flat_map(|c| &c.nodes)).collect();
     let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
@@ -198,7 +206,7 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
 /// All properties of a port. (Without `..` in the patterns, so that a new field does not compile
 /// until it is compared here.)
 fn spec_words(spec: &PortSpec) -> String {
-    let PortSpec { rate, queue, framing, burst, dama, metered, telemetry_faults } = spec;
+    let PortSpec { rate, queue, framing, burst, dama, carrier, metered, telemetry_faults } = spec;
     let Queue { limit, discipline, count_in_service, probe_priority, integer_meter } = queue;
     let limit = match limit {
         QueueLimit::Packets(n) => format!("{n} packets"),
@@ -209,6 +217,7 @@ fn spec_words(spec: &PortSpec) -> String {
     let probes = if *probe_priority { ", probes first" } else { "" };
     let burst = if *burst > 0 { format!(", burst {burst} B") } else { String::new() };
     let dama = dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
+    let carrier = carrier.as_ref().map_or(String::new(), |c| format!(", {}", carrier_words(c)));
     let meter = match (metered, integer_meter) {
         (false, false) => "",
         (false, true) => ", not metered (in integers)",
@@ -216,7 +225,7 @@ fn spec_words(spec: &PortSpec) -> String {
         (true, true) => ", metered in integers",
     };
     let faults = telemetry_faults.as_ref().map_or(String::new(), |f| format!(", {}", fault_words(f)));
-    format!("{rate}, {limit}{discipline}{counted}{probes}, framing {framing} B{burst}{dama}{meter}{faults}")
+    format!("{rate}, {limit}{discipline}{counted}{probes}, framing {framing} B{burst}{dama}{carrier}{meter}{faults}")
 }
 
 fn fault_words(faults: &TelemetryFaults) -> String {

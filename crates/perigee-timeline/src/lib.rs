@@ -18,6 +18,7 @@
 
 pub mod applications;
 mod background;
+mod carrier;
 mod dama;
 pub mod diff;
 mod discipline;
@@ -30,6 +31,7 @@ pub mod workload;
 
 pub use applications::*;
 pub use background::{Background, Elastic};
+pub use carrier::{Carrier, Neighbours, Sharing};
 pub use dama::Dama;
 pub use discipline::Discipline;
 pub use model::*;

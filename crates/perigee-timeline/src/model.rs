@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports, links, routes, and their changes.
 
-use crate::{Background, Dama, Discipline, TelemetryFaults};
+use crate::{Background, Carrier, Dama, Discipline, TelemetryFaults};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -145,6 +145,10 @@ pub struct PortSpec {
     /// as few ports have it.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dama: Option<Box<Dama>>,
+    /// Carrier shared with other terminals; such a port has no token bucket. (Boxed, as few ports
+    /// have it.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<Box<Carrier>>,
     /// Whether the port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,
@@ -162,6 +166,7 @@ impl PortSpec {
             framing: 0,
             burst: 0,
             dama: None,
+            carrier: None,
             metered: false,
             telemetry_faults: None,
         }

@@ -200,6 +200,15 @@ impl Declared {
                     return invalid(format!("port {:?} has both slots and a token bucket", p.name));
                 }
             }
+            if let Some(carrier) = &p.spec.carrier {
+                carrier.check().or_else(|why| invalid(format!("carrier of port {:?}: {why}", p.name)))?;
+                if p.spec.burst > 0 {
+                    return invalid(format!("port {:?} has both a carrier and a token bucket", p.name));
+                }
+                if p.spec.dama.as_ref().is_some_and(|dama| dama.frame != carrier.frame) {
+                    return invalid(format!("port {:?} and its carrier have different frames", p.name));
+                }
+            }
             self.port_node.push(p.node);
         }
         for l in links {

@@ -50,6 +50,7 @@ RELIED_ON = {
     "applications": "flow first_byte_ns playing_ns stalls stalled_ns media_ns played_ns media_bits switches codec "
     "played_packets late_packets mouth_ear_sum_ns",
     "limits": "t_ns flow application_ns receive_window_ns send_buffer_ns congestion_window_ns pacing_ns",
+    "carriers": "t_ns port rate_bps neighbour_bytes",
     "link_totals": "link port name mean_wait_ns",
     "meters": "",
     "routes": "t_ns pair hop node",

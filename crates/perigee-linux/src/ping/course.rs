@@ -113,7 +113,7 @@ impl Beginning {
             apply(&mut follower, at);
             let (port, rate) = follower.feeder(*link);
             let known = &ports[port.ix()];
-            if known.spec.dama.is_some() {
+            if known.spec.dama.is_some() || known.spec.carrier.is_some() {
                 return Err(format!(
                     "{} has to ask for its capacity: nobody knows when a packet may leave",
                     known.name

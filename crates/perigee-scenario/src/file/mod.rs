@@ -16,6 +16,7 @@
 pub mod aliases;
 pub mod apps;
 pub mod background;
+pub mod beam;
 pub mod bursts;
 pub mod case;
 pub mod cells;

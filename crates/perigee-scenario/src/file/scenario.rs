@@ -4,6 +4,7 @@
 
 use crate::file::aliases;
 use crate::file::background::Background;
+use crate::file::beam::Beam;
 use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::{ChangeSpec, When};
@@ -64,6 +65,8 @@ pub struct Scenario {
     pub bursts: Option<Bursts>,
     /// `[[background]]`.
     pub background: Vec<Background>,
+    /// `[beam]`.
+    pub beam: Option<Beam>,
     /// `[notices]`; `None` = no notices.
     pub notices: Option<perigee_timeline::Notices>,
     /// `[hosts]`.
@@ -243,6 +246,7 @@ impl Reader<'_> {
         for entry in &top.background {
             entry.steps().err().into_iter().for_each(|p| self.problems.push(p));
         }
+        self.problems.extend(top.beam.as_ref().and_then(Beam::problem));
         let of_background = top.background.iter().filter_map(|b| b.file.clone());
         let files = of_the_network.chain(of_flows).chain(of_demand).chain(of_background).collect();
         Some(Scenario {
@@ -258,6 +262,7 @@ impl Reader<'_> {
             handover: top.handover,
             bursts: top.bursts,
             background: top.background,
+            beam: top.beam,
             notices: top.notices.notices(),
             hosts: top.hosts,
             telemetry: top.telemetry,

@@ -4,6 +4,7 @@
 //! exists everywhere.
 
 use crate::file::background::Background;
+use crate::file::beam::Beam;
 use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::Change;
@@ -45,6 +46,7 @@ parameters! {
     handover: Handover = one();
     bursts: Option<Bursts> = one();
     background: Vec<Background> = list("[[background]]: aggregate traffic of many users, modelled as a fluid that occupies ports as packets do");
+    beam: Option<Beam> = one();
     notices: NoticeSpec = one();
     telemetry: Telemetry = one();
     tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows; [tcp.SCHEME]: those of flows with that congestion control");

@@ -64,6 +64,7 @@ fn serves_in_order(port: &Port) -> Result<(), String> {
         _ if spec.queue.probe_priority => "probe_priority",
         _ if spec.burst > 0 => "a token bucket",
         _ if spec.dama.is_some() => "demand assignment",
+        _ if spec.carrier.is_some() => "neighbours of a [beam]",
         _ => return Ok(()),
     };
     Err(format!(

@@ -277,6 +277,7 @@ fn report(port: &Port) -> PortReport {
         framing_bytes: port.spec.framing,
         burst_bytes: None,
         dama: None,
+        carrier: None,
         metered: port.spec.metered,
         meter: None,
         telemetry_faults: None,

@@ -6,7 +6,7 @@ use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
 use crate::world::network::Network;
 use crate::world::small::{self, micro, no_more};
-use crate::world::{background, fading, fibre, own_network, replay, saved, sky};
+use crate::world::{background, beam, fading, fibre, own_network, replay, saved, sky};
 use perigee_sources::{crossing, topology};
 use perigee_units::names;
 
@@ -23,7 +23,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     for name in named {
         names::check(name).map_err(|why| Problem::new("source", format!("the name {name:?} {why}")))?;
     }
-    background::apply(scenario, fading::apply(scenario, net, seed)?)
+    background::apply(scenario, beam::apply(scenario, fading::apply(scenario, net, seed)?)?)
 }
 
 fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {

@@ -4,7 +4,7 @@
 //! * [`from_source`]: the [`network`] of each kind of source: [`small`] ones with their [`changes`]
 //!   and [`jitter`], recorded (`replay`) and [`saved`] ones, [`sky`], `own_network`. [`ports`],
 //!   `radio`: rates and queues; [`dama`]: capacity on request; [`fading`]: bursts and weather;
-//!   [`background`]: users as a fluid at ports.
+//!   [`background`]: users as a fluid at ports; `beam`: terminals of others on the carriers.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
 //! * [`assembly`]: the complete world; [`shared`]: one timeline for all schemes; [`estimate`]: cost
 //!   of a run.
@@ -15,6 +15,7 @@
 pub(crate) mod any_gateway;
 pub mod assembly;
 pub mod background;
+mod beam;
 pub mod changes;
 pub mod dama;
 pub mod demand;

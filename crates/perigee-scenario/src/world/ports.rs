@@ -2,6 +2,7 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`,
 //! `[port.NAME]`; and the number of bytes in a `bdp`.
 
+use super::beam::CarrierReport;
 use super::dama::{self, DamaKeys, DamaReport};
 use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
@@ -134,7 +135,7 @@ impl Settled {
         let Settled { rate, framing, burst, metered, .. } = *self;
         let dama = self.dama.resolved().map(Box::new);
         let telemetry_faults = self.telemetry_faults.any().filter(|_| metered).map(Box::new);
-        PortSpec { rate, queue, framing, burst, dama, metered, telemetry_faults }
+        PortSpec { rate, queue, framing, burst, dama, carrier: None, metered, telemetry_faults }
     }
 }
 
@@ -176,6 +177,8 @@ pub struct PortReport {
     pub burst_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dama: Option<DamaReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<CarrierReport>,
     pub metered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<&'static str>,
@@ -437,6 +440,7 @@ impl PortReport {
             framing_bytes: spec.framing,
             burst_bytes: (spec.burst > 0).then_some(spec.burst),
             dama: spec.dama.as_deref().map(DamaReport::from),
+            carrier: spec.carrier.as_deref().map(CarrierReport::from),
             metered: spec.metered,
             meter: spec.queue.integer_meter.then_some("integer"),
             telemetry_faults: spec.telemetry_faults.as_deref().map(TelemetryFaultsReport::from),

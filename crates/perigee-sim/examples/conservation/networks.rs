@@ -90,7 +90,16 @@ fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
     let rate = BitRate(bps as u64);
     let dama = d.one_in(6).then(|| Box::new(draw_slots(d, rate, rtt)));
     let burst = if dama.is_some() { 0 } else { burst };
-    PortSpec { rate, queue, framing, burst, dama, metered: d.one_in(2), telemetry_faults: None }
+    PortSpec {
+        rate,
+        queue,
+        framing,
+        burst,
+        dama,
+        carrier: None,
+        metered: d.one_in(2),
+        telemetry_faults: None,
+    }
 }
 
 /// Slots on request: a frame takes up to a fifth of the RTT, a grant up to twice the RTT.

@@ -13,9 +13,13 @@
 //! The network controller receives both d frames later. Volumes add up until they are granted; a
 //! rate holds for one frame. Of the frame's capacity C it grants, in this order, CRA, min(R(k - d),
 //! RBDC), min(volume requested and not granted, VBDC), and as free capacity min(remainder, FCA).
-//! Requests and grants are never lost. Other terminals exist only as the limits of the categories.
+//! Requests and grants are never lost. Other terminals exist only as the limits of the categories,
+//! except on a shared carrier ([`Beam`]), which limits the grants of a frame further and may lose
+//! requests.
 
+use super::beam::{Beam, Wanted};
 use perigee_timeline::Dama;
+use perigee_units::Nanos;
 use std::collections::VecDeque;
 
 /// Requests in flight, and the controller's account of ungranted volume.
@@ -65,15 +69,46 @@ impl Allocator {
     /// (or of those that have left already) since the frame before. Returns the number of bytes the
     /// terminal may send in it.
     pub fn frame(&mut self, capacity: u64, waiting: u64, came: u64) -> u64 {
+        let rate = self.receive();
+        let granted = self.grant(capacity, rate);
+        self.note_arrivals(came);
+        self.send(self.request(waiting.saturating_sub(granted)));
+        granted
+    }
+
+    /// The same for a frame, starting at `begin`, of a carrier shared with other terminals.
+    pub fn shared_frame(
+        &mut self,
+        (beam, begin): (&mut Beam, Nanos),
+        capacity: u64,
+        waiting: u64,
+        came: u64,
+    ) -> u64 {
+        let rate = self.receive();
+        let constant = self.cra.min(capacity);
+        let volume = self.owed.min(self.vbdc);
+        let requested = rate.saturating_add(volume).min(capacity - constant);
+        let allowed = beam.allow(begin, Wanted { constant, requested });
+        let granted = self.grant(capacity.min(allowed), rate);
+        self.note_arrivals(came);
+        let request = self.request(waiting.saturating_sub(granted));
+        let sent = beam.requests(request.volume > 0 || request.rate > 0, granted > 0);
+        self.send(if sent { request } else { Request::default() });
+        granted
+    }
+
+    /// Receives the request that reaches the controller. Returns its rate.
+    fn receive(&mut self) -> u64 {
         let request = self.on_way.pop_front().unwrap_or_default();
         self.volume_on_way -= request.volume;
         self.rate_on_way -= request.rate;
         self.owed = self.owed.saturating_add(request.volume);
-        let granted = self.grant(capacity, request.rate);
+        request.rate
+    }
+
+    fn note_arrivals(&mut self, came: u64) {
         self.came_in_all = self.came_in_all.saturating_add(came) - self.came.pop_front().unwrap_or(0);
         self.came.push_back(came);
-        self.ask(waiting.saturating_sub(granted));
-        granted
     }
 
     /// Grants of the controller in this frame.
@@ -91,8 +126,8 @@ impl Allocator {
         capacity - left
     }
 
-    /// Sends the terminal's request for the data that it cannot send in this frame.
-    fn ask(&mut self, waiting: u64) {
+    /// The terminal's request for the data that it cannot send in this frame.
+    fn request(&self, waiting: u64) -> Request {
         let frames = self.came.len() as u64;
         let expected = self.owed.saturating_add(self.volume_on_way);
         let (volume, late) = match self.vbdc {
@@ -100,9 +135,13 @@ impl Allocator {
             _ => (waiting.saturating_sub(expected), 0),
         };
         let rate = self.came_in_all.saturating_add(late).div_ceil(frames).min(self.rbdc);
-        self.on_way.push_back(Request { volume, rate });
-        self.volume_on_way += volume;
-        self.rate_on_way += rate;
+        Request { volume, rate }
+    }
+
+    fn send(&mut self, request: Request) {
+        self.volume_on_way += request.volume;
+        self.rate_on_way += request.rate;
+        self.on_way.push_back(request);
     }
 
     /// Whether the state is idle: without arrivals, further frames would not change it.

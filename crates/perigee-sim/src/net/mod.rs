@@ -18,6 +18,7 @@
 
 pub mod aqm;
 mod background;
+mod beam;
 mod bucket;
 mod changes;
 mod cut;
@@ -27,6 +28,7 @@ mod fast_path;
 mod flight;
 mod loaded;
 mod metering;
+mod neighbours;
 mod processing;
 mod ring;
 mod slots;
@@ -38,6 +40,7 @@ use crate::observe::{DropCause, CAUSES};
 use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};
 use crate::schedule::{Schedule, Source};
 use background::Load;
+pub(crate) use beam::Counts as BeamCounts;
 use bucket::Bucket;
 pub(crate) use cut::Handed;
 use flight::{Flight, Flying};
@@ -401,6 +404,7 @@ impl Net {
             let discipline = aqm::build(&p.spec.queue, p.spec.framing, self.disciplines);
             let aqm = discipline.map_err(|why| format!("port {:?}: {why}", p.name))?;
             self.port_names.push(p.name.clone());
+            let slots = Slots::of(&p.spec, self.seed ^ name_key(&p.name)).map(Box::new);
             self.ports.push(PortState {
                 rate: p.spec.rate,
                 framing: p.spec.framing,
@@ -417,7 +421,7 @@ impl Net {
                 packets: 0,
                 bytes: 0,
                 limit: p.spec.queue.limit,
-                count_in_service: p.spec.queue.count_in_service || p.spec.burst > 0 || p.spec.dama.is_some(),
+                count_in_service: p.spec.queue.count_in_service || p.spec.burst > 0 || slots.is_some(),
                 probe_priority: p.spec.queue.probe_priority,
                 shared: false,
                 link: NONE,
@@ -427,7 +431,7 @@ impl Net {
                 cached_time: Nanos::ZERO,
                 laws: p.spec.metered.then(|| Box::new(metering::laws(p, self.seed))),
                 aqm,
-                slots: p.spec.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.spec.rate))),
+                slots,
                 load: None,
             });
         }

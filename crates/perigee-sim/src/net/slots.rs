@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transmitter that sends only in granted slots: at the start of each frame (frames have equal
-//! length) [`Allocator`] computes the number of bytes that the terminal may send. The slots of a
+//! length) [`Allocator`] computes the number of bytes that the terminal may send, or on a forward
+//! carrier, which needs no requests, [`Beam`]. The slots of a
 //! frame are one contiguous burst at the start of the frame, at the port's rate. A packet that
 //! arrives after its slot has passed waits for another one; a packet that does not fit continues in
 //! the next slots.
@@ -9,10 +10,11 @@
 //! counts as waiting. All instants are exact: bits are counted in units of 10^-9, so that rate
 //! times nanoseconds is an integer number of them.
 
+use super::beam::Beam;
 use super::dama::Allocator;
 use super::PortState;
 use crate::packet::NONE;
-use perigee_timeline::Dama;
+use perigee_timeline::{Carrier, Dama, PortSpec};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
 /// Units per byte.
@@ -22,7 +24,10 @@ const BYTE: u128 = 8 * NS_PER_S as u128;
 #[derive(Clone, Debug)]
 pub struct Slots {
     frame: Nanos,
-    allocator: Allocator,
+    /// Requests and grants; `None` on a forward carrier.
+    allocator: Option<Allocator>,
+    /// Carrier shared with other terminals.
+    beam: Option<Box<Beam>>,
     /// Start of the current frame.
     begin: Nanos,
     /// Bytes that have arrived since the start of the frame.
@@ -33,6 +38,8 @@ pub struct Slots {
     open: u128,
     /// Remainder of the packet at the head of the queue; 0 = none.
     left: u128,
+    /// Capacity used in this frame.
+    used: u128,
     /// The head's link holds it: slots pass unused.
     held: bool,
     /// The next event is the end of the packet; otherwise the start of a frame.
@@ -40,13 +47,38 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// State at time zero, when the first frame starts.
-    pub fn new(dama: &Dama, rate: BitRate) -> Self {
-        let mut allocator = Allocator::new(dama);
-        let open = u128::from(allocator.frame(capacity(rate, dama.frame), 0, 0)) * BYTE;
-        let frame = dama.frame;
-        let (begin, at) = (Nanos::ZERO, Nanos::ZERO);
-        Slots { frame, allocator, begin, came: 0, at, open, left: 0, held: false, finishes: false }
+    /// Slots of a port, if it has any; `key`: of the draws of other terminals.
+    pub fn of(spec: &PortSpec, key: u64) -> Option<Self> {
+        match (spec.dama.as_deref(), spec.carrier.as_deref()) {
+            (None, None) => None,
+            (dama, carrier) => Some(Slots::new(dama, carrier, spec.rate, key)),
+        }
+    }
+
+    /// State at time zero, when the first frame starts. With neither demand assignment nor a shared
+    /// carrier nothing may ever be sent.
+    fn new(dama: Option<&Dama>, carrier: Option<&Carrier>, rate: BitRate, key: u64) -> Self {
+        let frame = dama.map(|d| d.frame).or(carrier.map(|c| c.frame)).unwrap_or(Nanos::MAX);
+        let mut slots = Slots {
+            frame,
+            allocator: dama.map(Allocator::new),
+            beam: carrier.map(|c| Box::new(Beam::new(c, dama, key))),
+            begin: Nanos::ZERO,
+            came: 0,
+            at: Nanos::ZERO,
+            open: 0,
+            left: 0,
+            used: 0,
+            held: false,
+            finishes: false,
+        };
+        slots.open_frame(rate, 0);
+        slots
+    }
+
+    /// Carrier shared with other terminals.
+    pub fn beam(&self) -> Option<&Beam> {
+        self.beam.as_deref()
     }
 
     /// Start of the next frame.
@@ -63,7 +95,7 @@ impl Slots {
     /// by their links.
     pub fn run(&mut self, t: Nanos, rate: BitRate, waiting: u64) {
         while self.end() <= t {
-            if waiting == 0 && self.came == 0 && self.allocator.is_at_rest() {
+            if waiting == 0 && self.came == 0 && self.is_at_rest() {
                 // The frames in between would all be alike.
                 let further = (t - self.begin).0 / self.frame.0 - 1;
                 self.begin += self.frame * further;
@@ -86,6 +118,7 @@ impl Slots {
     pub fn finish(&mut self, rate: BitRate, waiting: u64) -> bool {
         if self.finishes {
             self.open -= self.left;
+            self.used += self.left;
             self.at = self.at.saturating_add(self.time_for_head(rate));
             self.left = 0;
             return true;
@@ -113,7 +146,9 @@ impl Slots {
         let could = u128::from(now.saturating_sub(self.at).0) * u128::from(rate.0);
         let sent = could.min(self.open);
         if !self.held {
-            self.left = self.left.saturating_sub(sent);
+            let of_head = self.left.min(sent);
+            self.left -= of_head;
+            self.used += of_head;
         }
         self.open -= sent;
         self.at = self.at.max(now);
@@ -138,8 +173,28 @@ impl Slots {
     fn begin_frame(&mut self, rate: BitRate, waiting: u64) {
         self.begin = self.end();
         self.at = self.begin;
+        self.open_frame(rate, waiting);
+    }
+
+    /// Opens the slots of the frame that has begun.
+    fn open_frame(&mut self, rate: BitRate, waiting: u64) {
         let came = std::mem::take(&mut self.came);
-        self.open = u128::from(self.allocator.frame(capacity(rate, self.frame), waiting, came)) * BYTE;
+        let used = (std::mem::take(&mut self.used) / BYTE) as u64;
+        let capacity = capacity(rate, self.frame);
+        let granted = match (&mut self.allocator, &mut self.beam) {
+            (Some(allocator), None) => allocator.frame(capacity, waiting, came),
+            (Some(allocator), Some(beam)) => {
+                allocator.shared_frame((beam, self.begin), capacity, waiting, came)
+            }
+            (None, Some(beam)) => beam.turn(self.begin, used, capacity),
+            (None, None) => 0,
+        };
+        self.open = u128::from(granted) * BYTE;
+    }
+
+    /// Whether further frames without arrivals would all be alike.
+    fn is_at_rest(&self) -> bool {
+        self.beam.is_none() && self.allocator.as_ref().is_none_or(Allocator::is_at_rest)
     }
 }
 
@@ -189,6 +244,10 @@ mod tests {
         Dama { frame: FRAME, delay, cra: BitRate(cra), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
     }
 
+    fn granted(cra: u64) -> Slots {
+        Slots::new(Some(&dama(cra)), None, RATE, 0)
+    }
+
     /// Sends packets back to back, all of them present at `from`; returns their departures.
     fn send(slots: &mut Slots, from: Nanos, rate: BitRate, sizes: &[u64]) -> Vec<Nanos> {
         let mut at = from;
@@ -214,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_constant_rate_as_large_as_the_ports_makes_it_a_plain_transmitter() {
-        let mut slots = Slots::new(&dama(8_000_000), RATE);
+        let mut slots = granted(8_000_000);
         let left = send(&mut slots, Nanos::from_micros(3_500), RATE, &[1_500, 40, 9_000]);
         assert_eq!(us(&left), [5_000.0, 5_040.0, 14_040.0]);
     }
@@ -222,7 +281,7 @@ mod tests {
     #[test]
     fn a_packet_waits_for_the_next_frame_of_a_small_constant_rate() {
         // 1000 bytes in each frame, in its first millisecond.
-        let mut slots = Slots::new(&dama(800_000), RATE);
+        let mut slots = granted(800_000);
         let left = send(&mut slots, Nanos::from_micros(500), RATE, &[300, 500]);
         assert_eq!(
             us(&left),
@@ -238,7 +297,7 @@ mod tests {
 
     #[test]
     fn without_any_it_waits_for_the_grant() {
-        let mut slots = Slots::new(&dama(0), RATE);
+        let mut slots = granted(0);
         // Requested at 10 ms and granted 100 ms later.
         assert_eq!(us(&send(&mut slots, Nanos::from_micros(3_000), RATE, &[1_000])), [111_000.0]);
         // A long idle time costs no more computation than a short one.
@@ -248,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_changes_takes_the_rest_of_the_slots_with_it() {
-        let mut slots = Slots::new(&dama(1_600_000), RATE); // 2000 bytes a frame
+        let mut slots = granted(1_600_000); // 2000 bytes a frame
         slots.start(Nanos::ZERO, 1_500, RATE, 0);
         slots.pass(Nanos::from_micros(500), RATE);
         assert_eq!(slots.hold(false, BitRate(0)), FRAME, "the next frame");
@@ -263,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_held_packet_lets_its_slots_pass() {
-        let mut slots = Slots::new(&dama(1_600_000), RATE);
+        let mut slots = granted(1_600_000);
         slots.start(Nanos::ZERO, 1_500, RATE, 0);
         slots.pass(Nanos::from_micros(1_000), RATE);
         assert_eq!(slots.hold(true, RATE), FRAME);
@@ -275,7 +334,7 @@ mod tests {
 
     /// Grants of each frame, and departures of packets, for a load of (arrival, size) pairs.
     fn drive(dama: &Dama, rate: BitRate, load: &[(Nanos, u64)]) -> (Vec<u64>, Vec<(Nanos, u64)>) {
-        let mut slots = Slots::new(dama, rate);
+        let mut slots = Slots::new(Some(dama), None, rate, 0);
         let (mut granted, mut left) = (vec![(slots.open / BYTE) as u64], Vec::new());
         let (mut queue, mut head): (VecDeque<u64>, Option<(Nanos, u64)>) = Default::default();
         let mut coming = load.iter().copied().peekable();

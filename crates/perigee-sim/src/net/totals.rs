@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Link totals and packets in flight at the end.
 
+use super::beam::Beam;
 use super::{Net, PortState};
 use crate::observe::{FlowTableTotals, LinkTotals};
 use crate::packet::NONE;
@@ -81,6 +82,20 @@ impl Net {
     pub fn background_bytes(&self, p: u32, now: Nanos) -> u64 {
         let port = &self.ports[p as usize];
         port.load.as_ref().map_or(0, |load| load.at(now).1 as u64)
+    }
+    /// Carrier that a port shares with other terminals, if it does. The port has been advanced.
+    pub fn beam(&self, p: u32) -> Option<&Beam> {
+        self.ports[p as usize].slots.as_ref().and_then(|s| s.beam())
+    }
+    /// Total wait of the packets that have left a port, and their number.
+    pub fn waits(&self, p: u32) -> (u128, u64) {
+        let port = &self.ports[p as usize];
+        let links = std::iter::once(port.link).filter(|l| *l != NONE).chain(port.others.iter().copied());
+        links.map(|l| &self.links[l as usize]).fold((0, 0), |(ns, n), l| (ns + l.wait_ns, n + l.tx_packets))
+    }
+    /// Whether a link is the first one of its port.
+    pub fn is_first_of_port(&self, link: u32) -> bool {
+        self.ports[self.links[link as usize].port as usize].link == link
     }
     /// Whether packets entered, crossed or were dropped at a link since the previous call.
     pub fn take_activity(&mut self, link: u32) -> bool {

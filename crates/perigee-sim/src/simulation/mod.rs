@@ -24,7 +24,8 @@ use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
 use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
-use sampling::LinkBefore;
+use sampling::{CarrierBefore, LinkBefore};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Number of events between two calls of the progress callback.
@@ -78,6 +79,8 @@ pub struct Simulation<'s> {
     events: u64,
     internals: Vec<(&'static str, f64)>,
     links_before: Vec<LinkBefore>,
+    /// Shared carriers at their latest rows, by port.
+    carriers_before: BTreeMap<u32, CarrierBefore>,
     /// Its part of a run on several threads; `None` = all of it.
     partition: Option<Box<Partition>>,
 }
@@ -135,6 +138,7 @@ impl<'s> Simulation<'s> {
             events: 0,
             internals: Vec::new(),
             links_before: Vec::new(),
+            carriers_before: BTreeMap::new(),
             partition,
             net,
             options,

@@ -3,8 +3,10 @@
 
 use super::Simulation;
 use crate::host::{FlowFacts, ReceivingEnd, SendingEnd, TcpReceiver};
+use crate::net::BeamCounts;
 use crate::observe::{
-    DropCause, FlowRow, FlowTotals, LimitRow, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES,
+    CarrierRow, DropCause, FlowRow, FlowTotals, LimitRow, LinkRow, LinkTotals, Observer, RunOutcome,
+    SimEvent, CAUSES,
 };
 use crate::schedule::Source;
 use perigee_cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
@@ -18,6 +20,15 @@ pub(super) struct LinkBefore {
     /// Background bytes carried: an expectation, which later losses may correct downwards.
     background: u64,
     dropped: [u64; CAUSES],
+}
+
+/// State of a shared carrier at its latest row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CarrierBefore {
+    counts: BeamCounts,
+    /// Waits of the port's packets that have left, and their number.
+    wait_ns: u128,
+    waited: u64,
 }
 
 /// Checks that packets are conserved, and counts link crossings.
@@ -120,6 +131,7 @@ impl Simulation<'_> {
         let (queue_bytes, queue_packets) = self.net.queued(p, now);
         let rate = self.net.ports[p as usize].rate;
         let totals = self.net.totals(link, now);
+        self.sample_carrier(link, now, obs);
         if !self.net.take_activity(link) && queue_packets == 0 {
             return;
         }
@@ -152,6 +164,32 @@ impl Simulation<'_> {
                 obs.event(now, &SimEvent::LossBurst { link, packets, cause });
             }
         }
+    }
+
+    /// Reports the carrier of the port that feeds a link, with the first link of the port.
+    fn sample_carrier<O: Observer>(&mut self, link: u32, now: Nanos, obs: &mut O) {
+        let p = self.net.links[link as usize].port;
+        let Some(beam) = self.net.beam(p).filter(|_| self.net.is_first_of_port(link)) else { return };
+        let (wait_ns, waited) = self.net.waits(p);
+        let after = CarrierBefore { counts: beam.counts, wait_ns, waited };
+        let before = self.carriers_before.entry(p).or_default();
+        let before = std::mem::replace(before, after);
+        let (c, b) = (&after.counts, &before.counts);
+        let carried = c.carried - b.carried;
+        let packets = waited - before.waited;
+        obs.carrier(&CarrierRow {
+            t_ns: now.0,
+            port: p,
+            rate_bps: beam.rate().0,
+            neighbour_share: (c.frames > b.frames)
+                .then(|| carried / beam.capacity((c.frames - b.frames) as f64)),
+            neighbour_bytes: c.carried as u64,
+            neighbour_lost_bytes: c.lost as u64,
+            neighbour_queue_bytes: beam.waiting() as u64,
+            neighbour_wait_ns: (carried > 0.0).then(|| (c.waiting_ns - b.waiting_ns) / carried),
+            granted_bytes: c.granted,
+            wait_ns: (packets > 0).then(|| (wait_ns - before.wait_ns) as f64 / packets as f64),
+        });
     }
 
     pub(super) fn close(&mut self, end: Nanos, stopped: bool) -> RunOutcome {

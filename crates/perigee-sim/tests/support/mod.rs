@@ -25,6 +25,7 @@ pub fn bytes_port(mbit: u64, queue: u64, framing: u32) -> PortSpec {
         framing,
         burst: 0,
         dama: None,
+        carrier: None,
         metered: true,
         telemetry_faults: None,
     }

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The downloads of `geo/downloads` beside neighbours who share the satellite's carriers.
+
+Question: the published standard deviations over downloads are about five times ours. Section IV.D
+of the study names "competition at the satellite gateway" as a dynamic that it could not control. Do
+neighbours on the same carriers cause these deviations?
+
+Set-up, fixed before the runs: a forward carrier of 170 Mbit/s (the terminal's 52 MSym/s with 16-APK
+at 3.3 bits per symbol), on which the gateway serves a queue per client in equal turns, in frames of
+10 ms; 0, 10 or 100 neighbours with the same plan (peak rate and queue), who take a quarter of the
+carrier in the mean, so that the rest is the published mean throughput of Cubic. Their sources are on
+and off: bursts of 2 MB in the mean (the page size that the study cites), Pareto distributed with
+exponent 1.5 up to 1 GB (the study's own download). *With a return carrier*: the return link requests
+its capacity (as in `geo/set-ups`: by rate and volume, 100 kbit/s constant) on a carrier of 40 Mbit/s
+(20 MSym/s with 8PSK at rate 2/3), of which the neighbours use a quarter; grants are in proportion to
+requests.
+
+Bounds, fixed before the runs: those of `geo/downloads`, that is a mean within 10 % and a standard
+deviation within 50 % of the published one. The deviations *appear* where those of Table I are within
+their bounds for both schemes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from perigee_studies import frames, style
+from perigee_studies.figures import geo_downloads as downloads
+from perigee_studies.figures import geo_requests as requests
+from perigee_studies.kinds import Kind
+from perigee_studies.model import Ask, Case, Experiment, Tables
+from perigee_studies.verdicts import REPRODUCED, Verdict, near, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+COUNTS = (0, 10, 100)
+LOAD = 0.25
+FORWARD = {"beam.forward_rate": "170 Mbit", "beam.forward_load": LOAD}
+RETURN = {"beam.return_rate": "40 Mbit", "beam.return_load": LOAD}
+ALONE, BOTH = "forward", "forward and return"
+KEYS = ("steady", "start", "start-rtt")
+"""Rows of `geo_downloads.TABLES`: Table I, and both halves of Table III."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A number of neighbours and the carriers that they share."""
+
+    neighbours: int
+    carriers: str
+    sets: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The set-up in a few words."""
+        who = f"{self.neighbours or 'no'} neighbours"
+        return who if self.carriers == ALONE else f"{who}, return carrier too"
+
+
+def _set_up(neighbours: int, carriers: str) -> SetUp:
+    sets: dict[str, object] = {} if carriers == ALONE else dict(requests.ON_REQUEST[requests.RATE])
+    if neighbours:
+        sets |= {"beam.neighbours": neighbours, **FORWARD, **({} if carriers == ALONE else RETURN)}
+    return SetUp(neighbours, carriers, sets)
+
+
+SET_UPS = tuple(_set_up(n, carriers) for carriers in (ALONE, BOTH) for n in COUNTS)
+
+
+def cases(ask: Ask) -> list[Case]:
+    """Downloads by number of neighbours and carriers; without any they are those of `geo/downloads`."""
+    runs = range(1, ask.count(2, 16, 80) + 1)
+    return [
+        Case(
+            downloads.FILE,
+            cc,
+            {"neighbours": s.neighbours, "carriers": s.carriers, "run": run},
+            run,
+            s.sets,
+            downloads.KEEP,
+        )
+        for s in SET_UPS
+        for run in runs
+        for cc in ask.schemes(downloads.SCHEMES)
+    ]
+
+
+def _of(runs: pd.DataFrame, s: SetUp, cc: str) -> pd.DataFrame:
+    return frames.pick(runs, neighbours=s.neighbours, carriers=s.carriers, cc=cc)
+
+
+def verdicts(t: Tables) -> list[Verdict]:
+    """Means and standard deviations of Tables I and III, by set-up and scheme."""
+    out = []
+    for s in SET_UPS:
+        for key in KEYS:
+            words, source, column, unit, published = downloads.TABLES[key]
+            for i, cc in enumerate(downloads.SCHEMES):
+                here, name = _of(t["runs"], s, cc), f"{s.words}: {style.label(cc)}"
+                if not len(here):
+                    continue
+                mean, sd = (row[i] for row in published)
+                place = f"{key}-{cc}-{s.neighbours}-{s.carriers}"
+                ours = frames.average(here, column)
+                within = round(downloads.MEAN_SHARE * mean, 1)
+                claim = f"{name}: mean {words}"
+                out.append(near(place, claim, source, mean, ours, within, unit, kind=Kind.TUNED))
+                spread, within = value(float(here[column].std())), round(downloads.SPREAD_SHARE * sd, 2)
+                claim = f"{name}: standard deviation of the {words}"
+                out.append(near(f"sd-{place}", claim, source, sd, spread, within, unit, kind=Kind.TUNED))
+    return out
+
+
+def draw(t: Tables) -> dict[str, Any]:
+    """Plots the numbers of each download by set-up."""
+    runs = t["runs"]
+    there = [s for s in SET_UPS if len(frames.pick(runs, neighbours=s.neighbours, carriers=s.carriers))]
+    figure, axes = style.panels(len(KEYS), 1, width=2.6, height=2.9, sharey=True)
+    for axis, key in zip(axes[0], KEYS, strict=True):
+        words, _, column, unit, (means, deviations) = downloads.TABLES[key]
+        for i, cc in enumerate(downloads.SCHEMES):
+            look, shift = style.look(cc), 0.16 * (2 * i - 1)
+            axis.axvspan(means[i] - deviations[i], means[i] + deviations[i], color=look["color"], alpha=0.13)
+            style.published(axis, means[i], look["color"], None)
+            for y, s in enumerate(there):
+                here = _of(runs, s, cc)[column]
+                axis.plot(here, [y + shift] * len(here), color=look["color"], zorder=1.8, **style.DOT)
+                axis.errorbar(
+                    here.mean(),
+                    y + shift,
+                    xerr=here.std(),
+                    label=style.label(cc) if y == 0 else None,
+                    color=look["color"],
+                    marker=look["marker"],
+                    markersize=4,
+                    linestyle="none",
+                    linewidth=1,
+                )
+        axis.set_xlabel(f"{words.replace(' (first 50 MB)', '')}, {unit}")
+    axes[0][0].set_yticks(range(len(there)), [s.words for s in there])
+    axes[0][0].set_ylim(len(there) - 0.5, -0.5)
+    style.shared_legend(figure, axes[0])
+    return {"neighbours": figure}
+
+
+def _both_held(found: list[Verdict], key: str) -> str:
+    """The set-ups in which a standard deviation is the published one for both schemes; empty without any."""
+    held = {v.key for v in found if v.verdict == REPRODUCED}
+    there = [
+        s for s in SET_UPS if all(f"sd-{key}-{cc}-{s.neighbours}-{s.carriers}" in held for cc in downloads.SCHEMES)
+    ]
+    return "; with ".join(s.words for s in there)
+
+
+def finding(t: Tables) -> str:
+    """Whether the published deviations appear, with our values."""
+    runs, found, each = t["runs"], verdicts(t), []
+    for s in SET_UPS:
+        ours = [float(_of(runs, s, cc)["mean_mbps"].std()) for cc in downloads.SCHEMES]
+        if not any(math.isnan(x) for x in ours):
+            each.append(f"{s.words} {ours[0]:.1f} and {ours[1]:.1f}")
+    theirs = downloads.TABLES["steady"][4][1]
+    steady, start = (_both_held(found, key) for key in ("steady", "start"))
+    first = f"appear with {steady}" if steady else "do not appear for both schemes with any of these neighbours"
+    return (
+        f"**The published deviations of the steady throughput {first}.** Standard deviations of Cubic and BBRv1 over "
+        f"downloads, in Mbit/s (published {theirs[0]:g} and {theirs[1]:g}): {'; '.join(each)}. Those of the start-up "
+        f"throughput (Table III) are the published ones with {start or 'none of these set-ups'}."
+    )
+
+
+def explain(t: Tables, _: Tables) -> dict[str, str]:
+    """Explanations by claim."""
+    runs, out = t["runs"], {}
+    for s in SET_UPS:
+        for cc in downloads.SCHEMES:
+            here, place = _of(runs, s, cc), f"{cc}-{s.neighbours}-{s.carriers}"
+            if not len(here):
+                continue
+            steady, least, most = here["mean_mbps"], here["mean_mbps"].min(), here["mean_mbps"].max()
+            words = f"{s.words}: {style.label(cc)}'s downloads have {least:.1f} to {most:.1f} Mbit/s in steady state"
+            rest = ", all close to what the carrier leaves." if steady.std() < 0.05 * steady.mean() else "."
+            out[f"steady-{place}"] = out[f"sd-steady-{place}"] = words + rest
+            start, rtt = here["startup_mbps"], here["startup_rtt_ms"]
+            words = (
+                f"{s.words}: {style.label(cc)}'s start-up has {start.min():.1f} to {start.max():.1f} Mbit/s at an RTT "
+                f"of {rtt.min():.0f} to {rtt.max():.0f} ms."
+            )
+            out |= {f"{what}{key}-{place}": words for what in ("", "sd-") for key in ("start", "start-rtt")}
+    return out
+
+
+METHOD = """The downloads of `geo/downloads` with a `[beam]` ([how-to](../how-to/neighbours.md)): a forward carrier of
+170 Mbit/s with a queue per client, served in equal turns in frames of 10 ms; neighbours with bursts of 2 MB in the
+mean (Pareto, exponent 1.5, up to 1 GB) at 144 Mbit/s, who use a quarter of it together. With a return carrier: requests
+by rate and volume, 600 ms to a grant, 100 kbit/s constant for each terminal, 40 Mbit/s for all, of which neighbours use
+a quarter with bursts of 50 kB in the mean; grants in proportion to requests. Sources of neighbours do not respond to
+congestion. A download has another crowd in each run."""
+CAPTIONS = {
+    "neighbours": "Points: downloads; markers and bars: mean and standard deviation; dotted and shaded: those that the "
+    "study published, in the colours of the schemes."
+}
+DEVIATIONS = (
+    "The study does not describe its neighbours. The load was chosen with the published mean of Cubic in view, the "
+    "sizes of bursts with the sizes that the study cites; nothing was chosen with the deviations in view.",
+)
+CHANGES = (
+    "The sizes of bursts: over half a minute the deviation is that of few long bursts, and grows with their maximum.",
+    "The load: more of it lowers the means below the published ones.",
+    "Neighbours that respond to congestion would yield, and take longer (not run).",
+)
+
+EXPERIMENTS = [
+    Experiment(
+        name="geo/neighbours",
+        title="Downloads beside neighbours on the carrier",
+        figure="Tables I and III, with neighbours that the study could not control",
+        schemes=downloads.SCHEMES,
+        cases=cases,
+        tables=frames.per_run(downloads.row),
+        verdicts=verdicts,
+        draw=draw,
+        finding=finding,
+        explain=explain,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        changes=CHANGES,
+        metrics="Those of `geo/downloads`.",
+        captions=CAPTIONS,
+    )
+]
