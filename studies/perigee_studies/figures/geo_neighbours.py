@@ -70,7 +70,7 @@ CROWD = PLANNED[COUNTS.index(100)]
 LATER = (
     SetUp(f"{CROWD.name}, bursts of 20 MB", {**CROWD.sets, **LONG}),
     SetUp(f"{CROWD.name}, a load of 0.15", {**CROWD.sets, **LESS}),
-    SetUp(f"{CROWD.name}, both", {**CROWD.sets, **LONG, **LESS}),
+    SetUp(f"{CROWD.name}, bursts of 20 MB, a load of 0.15", {**CROWD.sets, **LONG, **LESS}),
 )
 """Set-ups chosen after the runs of the planned ones."""
 SET_UPS = (*PLANNED, *LATER)
@@ -149,25 +149,25 @@ def _both_held(found: list[Verdict], key: str, of: tuple[SetUp, ...]) -> str:
     """The set-ups in which a standard deviation is the published one for both schemes; empty without any."""
     held = {v.key for v in found if v.verdict == REPRODUCED}
     there = [s.name for s in of if all(f"sd-{key}-{cc}-{s.name}" in held for cc in downloads.SCHEMES)]
-    return ", and with ".join(there)
+    return "; with ".join(there)
 
 
 def finding(t: Tables) -> str:
     """Whether the published deviations appear, with our values."""
     runs, found, each = t["runs"], verdicts(t), []
     for s in SET_UPS:
-        ours = [float(_of(runs, s, cc)["mean_mbps"].std()) for cc in downloads.SCHEMES if len(_of(runs, s, cc))]
+        ours = [_of(runs, s, cc)["mean_mbps"] for cc in downloads.SCHEMES if len(_of(runs, s, cc))]
         if len(ours) == len(downloads.SCHEMES):
-            each.append(f"{s.name} {ours[0]:.1f} and {ours[1]:.1f}")
-    theirs = downloads.TABLES["steady"][4][1]
+            each.append(f"{s.name}: {' and '.join(f'{x.mean():.1f} ± {x.std():.1f}' for x in ours)}")
+    theirs = " and ".join(f"{mean:g} ± {sd:g}" for mean, sd in zip(*downloads.TABLES["steady"][4], strict=True))
     planned, later = (_both_held(found, "steady", of) for of in (PLANNED, LATER))
     start = _both_held(found, "start", SET_UPS)
     first = f"appear with {planned}" if planned else "do not appear for both schemes with neighbours as planned"
     then = f"; with set-ups chosen afterwards they appear: with {later}" if later else ""
     return (
-        f"**The published deviations of the steady throughput {first}{then}.** Standard deviations of Cubic and BBRv1 "
-        f"over downloads, in Mbit/s (published {theirs[0]:g} and {theirs[1]:g}): {'; '.join(each)}. Those of the "
-        f"start-up throughput (Table III) are the published ones with {start or 'none of these set-ups'}."
+        f"**The published deviations of the steady throughput {first}{then}.** Steady throughput of Cubic and BBRv1, "
+        f"mean ± standard deviation over downloads, Mbit/s (published {theirs}). {'. '.join(each)}. The deviations of "
+        f"the start-up throughput (Table III) are the published ones with {start or 'none of these set-ups'}."
     )
 
 
