@@ -158,7 +158,7 @@ def finding(t: Tables) -> str:
     for s in SET_UPS:
         ours = [_of(runs, s, cc)["mean_mbps"] for cc in downloads.SCHEMES if len(_of(runs, s, cc))]
         if len(ours) == len(downloads.SCHEMES):
-            each.append(f"{s.name}: {' and '.join(f'{x.mean():.1f} ± {x.std():.1f}' for x in ours)}")
+            each.append(f"{s.name} {' and '.join(f'{x.mean():.1f} ± {x.std():.1f}' for x in ours)}")
     theirs = " and ".join(f"{mean:g} ± {sd:g}" for mean, sd in zip(*downloads.TABLES["steady"][4], strict=True))
     planned, later = (_both_held(found, "steady", of) for of in (PLANNED, LATER))
     start = _both_held(found, "start", SET_UPS)
@@ -166,7 +166,7 @@ def finding(t: Tables) -> str:
     then = f"; with set-ups chosen afterwards they appear: with {later}" if later else ""
     return (
         f"**The published deviations of the steady throughput {first}{then}.** Steady throughput of Cubic and BBRv1, "
-        f"mean ± standard deviation over downloads, Mbit/s (published {theirs}). {'. '.join(each)}. The deviations of "
+        f"mean ± standard deviation over downloads, Mbit/s (published {theirs}): {'; '.join(each)}. The deviations of "
         f"the start-up throughput (Table III) are the published ones with {start or 'none of these set-ups'}."
     )
 
