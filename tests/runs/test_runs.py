@@ -20,6 +20,7 @@ from conftest import PATIENCE_S, ROOT, SMALL, Begin, Cli, command, wait_for
 TABLES = {
     "applications",
     "limits",
+    "carriers",
     "meters",
     "completions",
     "windows",
