@@ -32,6 +32,11 @@ pub fn apply(scenario: &Scenario, mut net: Network) -> Result<Network, ScenarioE
             let p = beam.written.problem("return_rate", why);
             return Err(p.hint(format!("set port.{}.dama_delay", beam.return_port)).into());
         };
+        if beam.request_slots > 0 && dama.per_frame(dama.cra) > 0 {
+            let why = "no effect: every terminal sends its requests in its constant capacity";
+            let p = beam.written.problem("request_slots", why);
+            return Err(p.hint(format!("remove it, or remove port.{}.dama_cra", beam.return_port)).into());
+        }
         let carrier = beam.back(dama.frame, port.spec.rate);
         set(beam, "return", port, carrier)?;
         let terminals = beam.neighbours + 1;
@@ -191,6 +196,7 @@ mod tests {
             (format!("[port.\"r1->r2\"]\nburst = \"9 kB\"\n{forward}"), "token bucket"),
             (format!("[port.\"r1->r2\"]\ndama_delay = \"1 s\"\n{forward}"), "needs no requests"),
             (back.into(), "constant capacity of 11 terminals"),
+            (format!("{back}request_slots = 4\n"), "in its constant capacity"),
             (
                 "[port.reverse]\ndama_delay = \"600 ms\"\n[beam]\nreturn_rate = \"10 Mbit\"\ngrants = \"round-robin\"\n\
                  grant_floor = \"1 Mbit\"\n"
