@@ -19,14 +19,14 @@ parameters! {
     forward_rate: Option<BitRate> = optional(Notation::Rate, "rate of the forward carrier, from the gateway to all terminals. The gateway has a queue for each terminal and serves them in equal turns; that of the simulated terminal is its port's");
     forward_port: String = key(Notation::Text, "bottleneck", "port from the gateway to the simulated terminal: a class of ports that has one port, or a name"), only FORWARD;
     forward_frame: Nanos = key(Notation::Time(Carrier::FRAME[0], Carrier::FRAME[1]), "10 ms", "duration of a frame, in which each terminal with data gets a turn"), only FORWARD;
-    forward_load: f64 = key(Notation::Number(0.0, 10.0), "0.5", "mean rate of the neighbours' sources, as a fraction of the forward carrier"), only FORWARD;
+    forward_load: f64 = key(Notation::Share(0.0, 10.0), "0.5", "mean rate of the neighbours' sources, as a fraction of the forward carrier"), only FORWARD;
     forward_peak: Option<BitRate> = optional(Notation::Rate, "rate of a burst towards a neighbour, and maximum rate of its terminal; default: the port's rate"), only FORWARD;
     forward_burst: Bytes = key(Notation::Data, "2 MB", "mean size of a burst towards a neighbour"), only FORWARD;
     forward_burst_max: Bytes = key(Notation::Data, "1 GB", "maximum size of such a burst"), only FORWARD;
     forward_queue: Bytes = key(Notation::Data, "36 MB", "queue of each neighbour at the gateway; data beyond it are lost"), only FORWARD;
     return_rate: Option<BitRate> = optional(Notation::Rate, "rate of the return carrier, from all terminals to the gateway. The port requires demand assignment (dama_delay), whose frames, delay and constant and free capacity apply to every terminal; neighbours request by volume");
     return_port: String = key(Notation::Text, "reverse", "port from the simulated terminal to the gateway: a class of ports that has one port, or a name"), only RETURN;
-    return_load: f64 = key(Notation::Number(0.0, 10.0), "0.5", "mean rate of the neighbours' sources, as a fraction of the return carrier"), only RETURN;
+    return_load: f64 = key(Notation::Share(0.0, 10.0), "0.5", "mean rate of the neighbours' sources, as a fraction of the return carrier"), only RETURN;
     return_peak: Option<BitRate> = optional(Notation::Rate, "rate of a burst from a neighbour, and maximum rate of its terminal; default: the port's rate"), only RETURN;
     return_burst: Bytes = key(Notation::Data, "50 kB", "mean size of a burst from a neighbour"), only RETURN;
     return_burst_max: Bytes = key(Notation::Data, "100 MB", "maximum size of such a burst"), only RETURN;
