@@ -5,7 +5,7 @@
 //! ```text
 //! cargo run --release -p perigee-sim --example orbcc_next -- CASE SCHEME[:PARAMETER=VALUE,…]…
 //! CASE   many:FLOWS:RTT_MS:SECONDS[:MBIT[:SEED]]   bulk flows that start within the first second
-//!        short:LOAD:SECONDS                        Poisson arrivals, Pareto sizes (mean 100 kB, shape 1.3), 50 ms
+//!        short:LOAD:SECONDS[:SEED]                 Poisson arrivals, Pareto sizes (mean 100 kB, shape 1.3), 50 ms
 //!        alternating:BDP                           50 and 100 Mbit/s by turns of 100 ms, 50 ms, a queue of BDP
 //! ```
 //!
@@ -66,7 +66,10 @@ impl Case {
                 let seed = n.get(4).map_or(0, |&seed| seed as u64);
                 Case { flows: n[0] as usize, rtt_s: n[1] / 1e3, seconds: n[2], mbit, seed, ..fixed }
             }
-            "short" => Case { kind: Kind::Short(n[0]), seconds: n[1], queue_bdp: 1.0, ..fixed },
+            "short" => {
+                let seed = n.get(2).map_or(0, |&seed| seed as u64);
+                Case { kind: Kind::Short(n[0]), seconds: n[1], queue_bdp: 1.0, seed, ..fixed }
+            }
             "alternating" => Case { kind: Kind::Alternating, queue_bdp: n[0], ..fixed },
             _ => panic!("no case {kind}: many, short or alternating"),
         }

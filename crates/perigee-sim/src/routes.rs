@@ -3,7 +3,7 @@
 
 use crate::net::Net;
 use crate::packet::NONE;
-use perigee_timeline::{transmission, LinkId, NodeId, Pair, PairId, Routing};
+use perigee_timeline::{transmission, LinkId, NodeId, Pair, PairId, Routing, Spread, SpreadBy};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,9 @@ pub struct Routes {
     /// Destinations, and for each destination a table by node.
     destinations: Vec<u32>,
     tables: Vec<Vec<u32>>,
+    /// Choice among several paths, and by pair the pairs that have them; empty = no pair has.
+    by: SpreadBy,
+    choices: Vec<Vec<PairId>>,
 }
 
 /// Current properties of a path, without queues.
@@ -59,6 +62,28 @@ impl Routes {
             }
         }
         r
+    }
+
+    /// With several paths for some pairs.
+    pub fn with_spread(mut self, spread: Option<&Spread>) -> Self {
+        let Some(spread) = spread else { return self };
+        self.by = spread.by;
+        self.choices = vec![Vec::new(); self.pairs.len()];
+        for paths in &spread.paths {
+            self.choices[paths[0].ix()].clone_from(paths);
+        }
+        self
+    }
+
+    /// Pairs with paths that the packets of a pair may take; empty = its own alone.
+    #[inline]
+    pub fn choices(&self, pair: PairId) -> &[PairId] {
+        self.choices.get(pair.ix()).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is kept on one path.
+    pub fn spread_by(&self) -> SpreadBy {
+        self.by
     }
 
     fn destination(&mut self, node: NodeId) -> u32 {

@@ -5,7 +5,8 @@
 //! Each source builds a [`Timeline`](perigee_timeline::Timeline), or changes to one, independently
 //! of the backend that carries packets over it. Constellations are in `perigee-orbit`.
 //!
-//! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells with pairs that change
+//! * [`topology`]: chain, dumbbell, parking lot; [`parallel`]: paths among which packets are spread;
+//!   [`crossing`]: two dumbbells with pairs that change
 //!   sides.
 //! * [`schedule`]: changes at given times, from a file or drawn as in published studies
 //!   ([`python_random`]).
@@ -24,6 +25,7 @@ pub mod line_error;
 pub mod mahimahi;
 pub mod network;
 pub mod overlay;
+pub mod parallel;
 pub mod python_random;
 pub mod schedule;
 #[cfg(test)]

@@ -86,6 +86,15 @@ impl Built {
         self.place_delays()
     }
 
+    /// Adds fixed delays of links to those that follow from round-trip times.
+    ///
+    /// # Errors
+    /// If a round-trip time is shorter than the fixed delays.
+    pub(crate) fn add_delays(&mut self, added: Vec<(LinkId, Nanos)>) -> Result<(), TopologyError> {
+        self.plan.added = added;
+        self.place_delays()
+    }
+
     fn place_delays(&mut self) -> Result<(), TopologyError> {
         let delays = self.plan.delays(&self.flows, self.header.links.len(), &self.plan.rtts)?;
         for (link, delay) in self.header.links.iter_mut().zip(delays) {
@@ -187,7 +196,7 @@ impl Drawing {
         Built { header, paths, bottlenecks, flows, plan }
     }
 
-    fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
+    pub(crate) fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
         add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }
 

@@ -15,7 +15,7 @@
 
 use perigee_units::draw::mix;
 
-/// Entries of a bucket; a table whose size is no multiple of it has some larger ones.
+/// Entries of a bucket; some are larger if the size of the table is no multiple of it.
 const WAYS: usize = 4;
 /// Separates the hash from others of flow numbers.
 const KEY: u64 = 0x0066_6c6f_7774_6162;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_bucket_with_too_many_flows_counts_their_packets() {
-        // One bucket of 3 entries, 4 flows by turns: each packet evicts the flow whose turn is next.
+        // One bucket of 3 entries, 4 flows by turns: each packet evicts the flow that sends next.
         let mut table = FlowTable::new(3);
         assert_eq!(counts(&mut table, 4, 10, 2), [40, 40]);
         assert_eq!(table.evictions(), 80 - 3);

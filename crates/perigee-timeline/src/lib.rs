@@ -24,6 +24,7 @@ pub mod diff;
 mod discipline;
 pub mod follow;
 pub mod model;
+mod spread;
 pub mod store;
 mod telemetry_faults;
 pub mod view;
@@ -35,6 +36,7 @@ pub use carrier::{Carrier, Neighbours, Sharing};
 pub use dama::Dama;
 pub use discipline::Discipline;
 pub use model::*;
+pub use spread::{Spread, SpreadBy};
 pub use telemetry_faults::TelemetryFaults;
 pub use workload::*;
 

@@ -430,6 +430,9 @@ pub struct Header {
     pub links: Vec<Link>,
     /// All traffic pairs.
     pub pairs: Vec<Pair>,
+    /// Pairs with several paths at once. (Boxed, as few networks have any.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Box<crate::spread::Spread>>,
 }
 
 /// Changes in `start..end`. Ids of new nodes, ports and links continue those of the header and

@@ -110,6 +110,7 @@ pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
             return invalid(format!("pair {i} leads from node {} to itself", p.from.0));
         }
     }
+    h.spread.iter().flat_map(|s| &s.paths).try_for_each(|paths| alternatives(h, paths))?;
     let mut now = Nanos::ZERO;
     let mut end = Nanos::ZERO;
     for chunk in &timeline.chunks {
@@ -132,6 +133,21 @@ pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     }
     if end != h.duration || end > LONGEST {
         return invalid(format!("it ends at {end}; its header says {}, at most {LONGEST}", h.duration));
+    }
+    Ok(())
+}
+
+/// Checks the pairs of one list of [`Spread`](crate::Spread).
+fn alternatives(h: &Header, paths: &[PairId]) -> Result<(), TimelineError> {
+    let Some((&first, others)) = paths.split_first() else { return invalid("a choice of no path".into()) };
+    if h.routing != Routing::PerPath {
+        return invalid("several paths at once require a path for each pair".into());
+    }
+    let ends = known_pair(h, first)?;
+    for &other in others {
+        if known_pair(h, other)? != ends {
+            return invalid(format!("pairs {} and {} have different ends", first.0, other.0));
+        }
     }
     Ok(())
 }
@@ -335,6 +351,7 @@ mod tests {
             ports: vec![port],
             links: vec![link],
             pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }],
+            spread: None,
         };
         let path = Change::Path(PairId(0), Some(Arc::from([LinkId(0)])));
         Timeline::single(header, vec![Timed { at: Nanos::ZERO, change: path }])

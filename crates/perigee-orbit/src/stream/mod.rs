@@ -69,6 +69,7 @@ impl Sky {
             ports: net.new_ports.clone(),
             links: Vec::new(),
             pairs: self.spec.pairs.iter().map(pair).collect(),
+            spread: None,
         }
     }
 

@@ -345,7 +345,13 @@ impl Reader<'_> {
         }
         let nominal = matches!(
             source,
-            Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) | Source::Crossing(_)) | None
+            Some(
+                Source::Chain(_)
+                    | Source::Dumbbell(_)
+                    | Source::ParkingLot(_)
+                    | Source::Crossing(_)
+                    | Source::Parallel(_)
+            ) | None
         );
         if !nominal && run.rtt_spread > 0.0 {
             let p = c.problem("rtt_spread", "no effect: the RTTs of this source follow from its paths");

@@ -32,7 +32,7 @@ pub(crate) struct Schemes<'a> {
 }
 
 /// Keys of records that no flow reads, and whether each yields to a scheme chosen at a higher level.
-/// Flows whose scheme is open may read them.
+/// Flows with an open scheme may read them.
 pub(crate) fn problems(ports: &[(String, Port)], schemes: &Schemes) -> Vec<(Problem, bool)> {
     if ports.iter().all(|(_, p)| OF_RECORDS.iter().all(|key| !p.written.has(key))) || schemes.may_read() {
         return Vec::new();

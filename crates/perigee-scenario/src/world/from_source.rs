@@ -7,7 +7,7 @@ use crate::file::sources::Source;
 use crate::world::network::Network;
 use crate::world::small::{self, micro, no_more};
 use crate::world::{background, beam, fading, fibre, own_network, replay, saved, sky};
-use perigee_sources::{crossing, topology};
+use perigee_sources::{crossing, parallel, topology};
 use perigee_units::names;
 
 /// Builds the network of a scenario for one seed.
@@ -34,6 +34,7 @@ fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
             micro(scenario, topology::parking_lot(&small::parking_lot(f)), seed, no_more)
         }
         Source::Crossing(c) => micro(scenario, crossing::crossing(&small::crossing(c)), seed, no_more),
+        Source::Parallel(p) => micro(scenario, parallel::parallel(&small::parallel(p)), seed, no_more),
         Source::Constellation(c) if !c.fibres.is_empty() => fibre::build(scenario, c, seed),
         Source::Constellation(c) => sky::build(scenario, c, seed),
         Source::PathLog(p) => replay::path_log(scenario, p, seed),

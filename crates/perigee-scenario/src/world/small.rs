@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The small networks: chain, dumbbell, parking lot, crossing.
+//! The small networks: chain, dumbbell, parking lot, crossing, parallel paths.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
-use crate::file::sources::{Chain, Crossing, Dumbbell, ParkingLot, Source};
+use crate::file::sources::{Chain, Crossing, Dumbbell, Parallel, ParkingLot, Source};
 use crate::file::vary::Varied;
 use crate::world::changes;
 use crate::world::jitter;
 use crate::world::network::{Network, PairPlace};
 use crate::world::ports::{PortReport, PortTable};
 use perigee_sources::crossing;
+use perigee_sources::parallel::ParallelSpec;
 use perigee_sources::topology::{self, Built};
 use perigee_timeline::PortSpec;
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
@@ -54,6 +55,16 @@ pub(crate) fn crossing(c: &Crossing) -> crossing::CrossingSpec {
         rtts: c.rtt.clone(),
         moves: c.moves.clone(),
         bottleneck_delay: c.bottleneck_delay,
+        access: PortSpec::packets(ACCESS_RATE, 1),
+        ..Default::default()
+    }
+}
+
+pub(crate) fn parallel(p: &Parallel) -> ParallelSpec {
+    ParallelSpec {
+        rtts: p.rtt.clone(),
+        path_delays: p.path_delay.clone(),
+        by: p.by(),
         access: PortSpec::packets(ACCESS_RATE, 1),
         ..Default::default()
     }

@@ -54,6 +54,10 @@ pub fn choose(
     flows: &[FlowSetup],
     allowed: Threads,
 ) -> Option<Vec<u16>> {
+    // Several paths at once are not in the graph.
+    if header.spread.is_some() {
+        return None;
+    }
     let graph = Graph::new(header, first, flows);
     let mut delays: Vec<Nanos> = graph.links.iter().map(|l| l.2).collect();
     delays.sort_unstable();

@@ -116,7 +116,7 @@ impl<'s> Simulation<'s> {
         let mut s = Simulation {
             duration: header.duration,
             source,
-            routes: Routes::new(header.routing, &header.pairs),
+            routes: Routes::new(header.routing, &header.pairs).with_spread(header.spread.as_deref()),
             facts: Vec::with_capacity(flows.len()),
             ends: Ends::default(),
             chunk: None,
@@ -151,6 +151,9 @@ impl<'s> Simulation<'s> {
         for facts in &s.facts {
             let (data, acks) = facts.metered();
             s.metered_data[facts.setup.forward.ix()] |= data;
+            for pair in s.routes.choices(facts.setup.forward) {
+                s.metered_data[pair.ix()] |= data;
+            }
             s.metered_data[facts.setup.reverse.ix()] |= acks;
         }
         if header.routing == Routing::PerHop && s.metered_data.contains(&true) {

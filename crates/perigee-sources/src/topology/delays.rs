@@ -2,6 +2,7 @@
 //! Placement of round-trip times: computes the delay of each link from the RTT of each flow.
 
 use super::{FlowPath, Hop, Placement, TopologyError};
+use perigee_timeline::LinkId;
 use perigee_units::Nanos;
 
 /// Rules for the conversion of round-trip times to link delays.
@@ -16,6 +17,8 @@ pub(super) struct DelayPlan {
     /// Further paths of flows, with the same delays: the flow, and the hops of its data and its
     /// ACKs.
     pub others: Vec<(usize, [Vec<Hop>; 2])>,
+    /// Delays that links have in addition.
+    pub added: Vec<(LinkId, Nanos)>,
 }
 
 impl DelayPlan {
@@ -26,6 +29,7 @@ impl DelayPlan {
             rtts: rtts.to_vec(),
             factors: Vec::new(),
             others: Vec::new(),
+            added: Vec::new(),
         }
     }
 
@@ -61,6 +65,9 @@ impl DelayPlan {
         }
         for (flow, hops) in &self.others {
             self.place(&mut delays, hops, rtts[*flow], smallest)?;
+        }
+        for (link, delay) in &self.added {
+            delays[link.ix()] += *delay;
         }
         Ok(delays)
     }

@@ -64,6 +64,7 @@ sources! {
     dumbbell::Dumbbell,
     parking_lot::ParkingLot,
     crossing::Crossing,
+    parallel::Parallel,
     path_log::PathLog,
     trace::Trace,
     network::Network,
