@@ -39,7 +39,11 @@ CHANGES = {
     "packets_per_record = 1": "packets_per_record=1",
     "gain = 1": "gain=1",
     "pacing_gain = 1.2": "pacing_gain=1.2",
+    "eager, see below": "eta=1,gain=0.6,additive_increase=0.1",
 }
+EAGER = f"orbcc-next:{CHANGES['eager, see below']}"
+BUSY = [f"{HEAVY}:{seed}" for seed in range(11, 19)]
+BUSY_SCHEMES = {"cubic": "cubic", "orbcc-next": "orbcc-next", "eager": EAGER}
 FREE = "overhead=none"
 GRID = [(flows, rtt) for rtt in (20, 50, 100) for flows in (1, 5, 20, 50, 100)]
 STEADY = ("many:1:50:30", "many:2:20:30", "many:2:100:30", "many:20:50:30")
@@ -66,7 +70,9 @@ def runs() -> dict[str, list[str]]:
     wanted += [(TURNS_DEEP, ["cubic", "orbcc", "orbcc-next"])]
     wanted += [(case, ["orbcc", "orbcc-next"]) for case in (*STEADY, LARGE)]
     wanted += [(case, [*HUGE_SCHEMES, f"orbcc-next:{FREE}"]) for cases in HUGE.values() for case in cases]
+    wanted += [(case, list(BUSY_SCHEMES.values())) for case in BUSY]
     wanted += [(f"many:{flows}:{rtt}:30", grid) for flows, rtt in GRID]
+    wanted += [("many:20:50:30", [EAGER])]
     wanted += [(case, swept) for case in SWEPT]
     found: dict[str, list[str]] = {}
     for case, schemes in wanted:
@@ -153,6 +159,16 @@ def huge(of: Results) -> str:
         rows.append([scheme.replace(":", ", ").replace("=", " = "), *cells])
     head = ("1000 flows, 1 Gbit/s: goodput, Jain, queue, RTT p99", "10,000 flows, 10 Gbit/s")
     return table(["", *head], rows)
+
+
+def busy(of: Results) -> str:
+    """Short flows at 85 % load: p99 of each seed, and means over seeds."""
+    rows = []
+    for name, scheme in BUSY_SCHEMES.items():
+        found = [of[case, scheme] for case in BUSY]
+        mean, p99, queue = (sum(m[k] for m in found) / len(found) for k in ("mean_s", "p99_s", "queue"))
+        rows.append([name, *(f"{m['p99_s']:.2f}" for m in found), f"{mean:.3f} / {p99:.2f} / {queue:.1f}"])
+    return table(["p99, s", *(case.rpartition(":")[2] for case in BUSY), "mean, p99, queue"], rows)
 
 
 def points(of: Results) -> list[tuple[int, int, float, float, Row]]:
@@ -242,6 +258,7 @@ PARTS = {
     "ablation": (ablation, "orbcc-next.md"),
     "published": (published, "orbcc-next.md"),
     "huge": (huge, "orbcc-next.md"),
+    "busy": (busy, "orbcc-next.md"),
     "loop": (loop, "orbcc-loop.md"),
     "sensitivity": (sensitivity, "orbcc-sensitivity.md"),
 }
