@@ -157,7 +157,7 @@ impl Scenario {
 
     fn unused(&self) -> Vec<(Problem, bool)> {
         let (run, flows, sweep) = (&self.run, &self.flows[..], &self.sweep.axes[..]);
-        let schemes = unused_telemetry::Schemes { run, flows, tables: &self.cc, sweep };
+        let schemes = unused_telemetry::Schemes { flows, tables: &self.cc, sweep };
         let starts = unused_starts::problems(&self.slow_start, run, flows, sweep);
         [starts, unused_telemetry::problems(&self.ports, &schemes)].concat()
     }

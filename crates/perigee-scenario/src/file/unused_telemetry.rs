@@ -5,7 +5,6 @@ use crate::file::checked::Given;
 use crate::file::error::{Place, Problem};
 use crate::file::flow::FlowSpec;
 use crate::file::port::Port;
-use crate::file::run::RunSpec;
 use crate::file::tree::Axis;
 use perigee_cc::{CongestionControl, ConnInit};
 use perigee_timeline::Hosts;
@@ -24,7 +23,6 @@ pub(crate) const OF_RECORDS: [&str; 6] = [
 
 /// What is known of the congestion controls of a scenario.
 pub(crate) struct Schemes<'a> {
-    pub run: &'a RunSpec,
     pub flows: &'a [FlowSpec],
     /// `[cc.SCHEME]`.
     pub tables: &'a BTreeMap<String, Given>,
@@ -61,13 +59,8 @@ impl Schemes<'_> {
     }
 
     fn flow_may_read(&self, flow: &FlowSpec) -> bool {
-        let open =
-            |id: &str| id == "*" && (self.run.cc.is_empty() || self.run.cc.iter().any(|id| id == "all"));
-        flow.schemes().into_iter().any(|id| match id.as_str() {
-            id if open(id) => true,
-            "*" => self.run.cc.iter().any(|id| self.reads(id, flow)),
-            id => self.reads(id, flow),
-        })
+        // Those of run.cc are a choice that --cc replaces.
+        flow.schemes().into_iter().any(|id| id == "*" || self.reads(id, flow))
     }
 
     /// Whether a scheme reads records; a plug-in or one of a kernel may.
@@ -81,8 +74,7 @@ impl Schemes<'_> {
     }
 
     fn places(&self) -> impl Iterator<Item = &Place> {
-        let of_run = self.run.written.written("cc").map(|(_, place)| place);
-        of_run.into_iter().chain(self.flows.iter().map(|f| &f.cc_place))
+        self.flows.iter().map(|f| &f.cc_place)
     }
 }
 
@@ -118,13 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn parameters_and_the_schemes_of_the_run_decide_too() {
+    fn parameters_decide_too_and_open_flows_may_have_any_scheme() {
         let pint = format!("{}[cc.orbcc]\necho = \"pint\"\n", flow("orbcc"));
         assert!(read(&pint, &[]).is_err());
-        let open = flow("*");
-        assert!(read(&format!("cc = [\"xcp\", \"rcp\"]\n{open}"), &[]).is_err());
-        assert!(read(&format!("cc = [\"xcp\", \"orbcc\"]\n{open}"), &[]).is_ok());
-        assert!(read(&format!("cc = [\"all\"]\n{open}"), &[]).is_ok());
+        assert!(read(&format!("cc = [\"xcp\", \"rcp\"]\n{}", flow("*")), &[]).is_ok(), "--cc orbcc");
     }
 
     #[test]
