@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import perigee_lab as perigee
 from conftest import ROOT, Cli
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.comparison import paired
-from perigee_lab.results.leaders import leaders
+from perigee_lab.results.leaders import leaders, sentence
 from perigee_lab.results.metrics import mean_and_interval
 from perigee_lab.results.paired import Paired, corrected, differences
 
@@ -116,6 +117,36 @@ def test_a_winner_needs_a_direction_and_a_difference() -> None:
     assert ahead("jain", 0.1, math.nan) is None, "equal in all seeds: there is no test"
 
 
+def test_only_equal_values_or_a_narrow_interval_are_no_difference() -> None:
+    def verdict(mean: float, half: float, p: float, metric: str = "goodput_mbps") -> str:
+        found = Paired(metric, "x", "y", {1: 0, 2: 0, 3: 0}, mean, mean - half, mean + half, p, 0, 33.7)
+        return replace(found, corrected_p=p).verdict
+
+    assert verdict(36.6, 7.2, 0.073) == "not decided (3 seeds)"
+    assert verdict(36.6, 7.2, 0.01) == "x"
+    assert verdict(-0.1, 0.2, 0.3) == "no difference", "within 1 % of 33.7"
+    assert verdict(-0.2, 0.2, 0.3) == "not decided (3 seeds)", "beyond -0.337"
+    assert verdict(1.0, 0.1, 0.01, "path_changes") == "differ"
+    assert verdict(0, math.nan, math.nan) == "no difference", "equal in each seed"
+    assert verdict(0.5, math.nan, math.nan) == "no test"
+
+
+def test_the_sentence_of_a_leader_separates_wins_from_what_is_not_decided() -> None:
+    def test(cc: str, mean: float, half: float, p: float) -> Paired:
+        seeds = {1: 0.0, 2: 0.0, 3: 0.0}
+        found = Paired("goodput_mbps", "bbr", cc, seeds, mean, mean - half, mean + half, p, 70.3, 50.0)
+        return replace(found, corrected_p=p)
+
+    won, open_, equal = test("cubic", 20, 1, 0.01), test("owd", 36, 7, 0.073), test("hybla", 0.1, 0.1, 0.3)
+    labels = {"bbr": "BBR", "cubic": "CUBIC"}
+    assert sentence([won, test("owd", 36, 1, 0.02)], labels) == "BBR is ahead of each other scheme over 3 seeds"
+    assert sentence([open_], labels) == "BBR has a better mean than owd, not decided (3 seeds)"
+    assert sentence([won, open_, equal], labels) == (
+        "BBR is ahead of CUBIC; has no difference from hybla (equal, or within ±1 %); has a better mean than owd, "
+        "not decided (3 seeds)"
+    )
+
+
 def test_wilcoxon_effect_and_seeds_needed_are_those_of_scipy_and_of_the_definition() -> None:
     found = differences(B, A, "goodput_mbps", "bbr", "cubic")
     assert found.wilcoxon_p == pytest.approx(stats.wilcoxon(list(found.differences.values())).pvalue)
@@ -190,3 +221,10 @@ def test_the_report_names_a_leader_only_where_seeds_allow_it(tmp_path: Path) -> 
     assert len(found.sentences) == 1
     assert ("is ahead of each other" in found.sentences[0]) == (test.ahead is not None)
     assert leaders(results[:1], ["rtt_p95_ms"], {}, {}).best == {}, "one run"
+
+
+def test_a_class_is_paired_by_its_file_as_elsewhere(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
+    perigee.load(tmp_path / "a.toml").run_all(seeds=[1, 2], out=tmp_path / "out")
+    ended = cli("compare", "out", "--pair", "my/owd.py:Owd,cubic")
+    assert "no run of the scheme 'python:Owd'" in ended.stderr

@@ -115,7 +115,13 @@ def _pair(text: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
         stop(f"--pair {text}: two schemes separated by a comma are needed, such as --pair orbcc,cubic", 2)
-    return parts[0], parts[1]
+    return _recorded(parts[0]), _recorded(parts[1])
+
+
+def _recorded(cc: str) -> str:
+    """The name of a scheme in records: `python:CLASS` for a class given as FILE.py:CLASS."""
+    file, colon, name = cc.rpartition(":")
+    return f"python:{name}" if colon and file.endswith(".py") else cc
 
 
 def _print(found: Comparison, *, shared: bool) -> None:
@@ -140,10 +146,12 @@ def _print(found: Comparison, *, shared: bool) -> None:
     tests = sum(not math.isnan(d.p) for d in found)
     print(
         f"Differences seed by seed: {of}. p (t) and ahead are corrected for {count(tests, 'test')} (Holm), at a level "
-        "of 5 %;"
+        "of 5 %.\n"
+        f"Not decided: p is higher, which is no proof of equality; no difference: equal values, or an interval within "
+        f"±{100 * ACCURACY:g} % of Y."
     )
     print(
-        f"effect d: mean over standard deviation of the differences; more: about this number of further seeds gives an "
+        f"Effect d: mean over standard deviation of the differences; more: about this number of further seeds gives an "
         f"interval of ±{100 * ACCURACY:g} % of Y."
     )
 
@@ -155,8 +163,15 @@ def _cells(d: Paired) -> list[str]:
     else:
         tests = [f"{d.low:.4g} to {d.high:.4g}", f"{d.corrected_p:.2g}", f"{d.wilcoxon_p:.2g}", f"{d.effect:.2f}"]
     more = "-" if math.isnan(d.p) or d.more_seeds is None else str(d.more_seeds)
-    ahead = "no test" if math.isnan(d.p) else d.ahead or "no difference"
-    return [quoting.cell(d.a), quoting.cell(d.b), *numbers, *tests, str(len(d.differences)), more, quoting.cell(ahead)]
+    return [
+        quoting.cell(d.a),
+        quoting.cell(d.b),
+        *numbers,
+        *tests,
+        str(len(d.differences)),
+        more,
+        quoting.cell(d.verdict),
+    ]
 
 
 class _Sides:

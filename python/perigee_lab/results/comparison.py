@@ -49,7 +49,7 @@ class Comparison(Sequence[Paired]):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per metric and pair, with the difference by seed; None for what does not exist."""
-        return [{**finite(asdict(d)), "ahead": d.ahead} for d in self.differences]
+        return [{**finite(asdict(d)), "ahead": d.ahead, "verdict": d.verdict} for d in self.differences]
 
     def to_pandas(self) -> pd.DataFrame:
         """A row per metric and pair."""

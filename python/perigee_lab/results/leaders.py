@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perigee_lab.results.columns import BY_NAME, MORE
-from perigee_lab.results.paired import FEWEST, Paired, by_seed, corrected, differences
+from perigee_lab.results.paired import ACCURACY, EQUAL, FEWEST, UNDECIDED, Paired, by_seed, corrected, differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,15 +48,30 @@ def leaders(
     sentences = []
     for metric in tests:
         mine = [t for t in flat if t.metric == metric]
-        if any(math.isnan(t.p) for t in mine):
+        if any(math.isnan(t.p) and t.mean for t in mine):
             # Equal differences in all seeds: there is nothing random to test against.
             continue
-        level = [t.b for t in mine if t.ahead != t.a]
-        if mine and not level:
+        if mine and all(t.ahead == t.a for t in mine):
             best[metric] = mine[0].a
-        if mine and metric in named:
-            first, *others = (labels.get(cc, cc) for cc in (mine[0].a, *level))
-            seeds = f"over {len(mine[0].differences)} seeds"
-            outcome = f"does not differ from {', '.join(others)}" if others else "is ahead of each other scheme"
-            sentences.append(f"{named[metric]}: {first} {outcome} {seeds}")
+        if metric in named and any(not math.isnan(t.p) for t in mine):
+            sentences.append(f"{named[metric]}: {sentence(mine, labels)}")
     return Leaders(best, sentences)
+
+
+def sentence(tests: Sequence[Paired], labels: Mapping[str, str]) -> str:
+    """The outcome of the tests of the scheme with the best mean against each other scheme."""
+    best, seeds = labels.get(tests[0].a, tests[0].a), f"{len(tests[0].differences)} seeds"
+    if all(t.ahead == t.a for t in tests):
+        return f"{best} is ahead of each other scheme over {seeds}"
+    of: dict[str, list[str]] = {}
+    for t in tests:
+        outcome = "ahead" if t.ahead == t.a else "behind" if t.ahead else "equal" if t.verdict == EQUAL else "open"
+        of.setdefault(outcome, []).append(labels.get(t.b, t.b))
+    words = {
+        "ahead": "is ahead of {}",
+        "behind": "is behind {} over shared seeds",
+        "equal": f"has no difference from {{}} (equal, or within ±{100 * ACCURACY:g} %)",
+        "open": "has a better mean than {}, " + UNDECIDED,
+    }
+    parts = [text.format(", ".join(of[outcome])) for outcome, text in words.items() if outcome in of]
+    return f"{best} {'; '.join(parts)} ({seeds})"

@@ -24,8 +24,10 @@ FEWEST = 2
 WORDS = ("cc", "flow", "flow_cc", "group", "seed", "rtt_over")
 LEVEL = 0.95
 ACCURACY = 0.01
-"""Half width of the interval, relative to the mean of `b`, for which `more_seeds` is estimated."""
+"""Half width of the interval, relative to the mean of `b`, for which `more_seeds` is estimated, and within which
+schemes do not differ."""
 MOST_SEEDS = 100_000
+EQUAL, UNDECIDED = "no difference", "not decided"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,22 @@ class Paired:
         if not better or math.isnan(self.p) or self.corrected_p >= 1 - LEVEL:
             return None
         return self.a if (self.mean > 0) == (better == MORE) else self.b
+
+    @property
+    def verdict(self) -> str:
+        """The better scheme, or why none is named.
+
+        "no difference" requires equal values, or an interval within ±1 % of the mean of `b`.
+        """
+        if math.isnan(self.p):
+            return EQUAL if self.mean == 0 else "no test"
+        margin = ACCURACY * abs(self.b_mean)
+        if self.ahead is not None:
+            return self.ahead
+        if self.corrected_p < 1 - LEVEL:
+            return "differ"
+        within = -margin <= self.low and self.high <= margin
+        return EQUAL if within else f"{UNDECIDED} ({len(self.differences)} seeds)"
 
     def __str__(self) -> str:
         unit = BY_NAME[self.metric].unit
