@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,9 +13,10 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.common.files import RecordError
+from perigee_lab.results import looks
 from perigee_lab.results.joined import _since, joined
 from perigee_lab.results.report.data import _goodput, payload
-from perigee_lab.results.run import find_records
+from perigee_lab.results.run import Run, find_records
 
 SCENARIO = """
 [run]
@@ -69,8 +71,28 @@ def test_runs_start_with_their_first_flow(folders: list[Path]) -> None:
     assert [s["label"] for s in page["schemes"]] == ["simulated: cubic", "imported"]
     rtts = [max(x for x in s["curves"]["0"]["rtt"] if x is not None) for s in page["schemes"]]
     assert page["duration_s"] == 2.5
+    assert page["schemes"][0]["look"] == looks.BUILT_IN["cubic"].page(), "the style of the scheme, not of the label"
+    assert page["ran"] == ""
+    assert page["hosts"] == "simulator for simulated: cubic; measurement for imported"
     assert rtts[0] > 40
     assert 41 <= rtts[1] <= 42
+
+
+def test_a_run_that_ends_early_has_the_length_until_its_end(folders: list[Path]) -> None:
+    (run,) = find_records(folders[0])
+    assert (payload([run])["duration_s"], payload([run])["ran"]) == (4, "simulated")
+    manifest = replace(run.manifest, simulated_ns=3_760_000_000, backend="real-time")
+    page = payload([Run(manifest, run.folder)])
+    assert (page["duration_s"], page["ran"], page["hosts"]) == (3.76, "", "hosts in real time")
+
+
+def test_labels_keep_the_styles_of_schemes_and_others_differ_in_dashes() -> None:
+    found = looks.of(["a: cubic", "b: cubic", "one", "two", "three", "four"])
+    assert found["a: cubic"] == looks.BUILT_IN["cubic"]
+    assert found["b: cubic"].colour == found["a: cubic"].colour
+    assert found["b: cubic"].dashes != found["a: cubic"].dashes
+    others = [found[name] for name in ("one", "two", "three", "four")]
+    assert len({look.dashes for look in others}) == len({look.colour for look in others}) == 4
 
 
 def test_the_goodput_of_logs_is_that_of_a_time() -> None:

@@ -45,6 +45,7 @@ def _of(run: Run, name: str) -> Run:
     zero_ns = min(starts, default=0)
     label = name if run.cc in ("programs", "unknown") else f"{name}: {run.cc}"
     changed: dict[str, Any] = {"cc": label, "duration_ns": max(0, run.manifest.duration_ns - zero_ns)}
+    changed["simulated_ns"] = max(0, run.manifest.simulated_ns - zero_ns)
     changed["warmup_ns"] = max(0, run.manifest.warmup_ns - zero_ns)
     manifest = replace(run.manifest, **changed, data={**run.manifest.data, **changed})
     tables = {table: run.table(table) for table in run.manifest.tables}

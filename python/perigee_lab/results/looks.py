@@ -11,8 +11,7 @@ studies).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -92,18 +91,28 @@ DARKEST_ON_DARK = 0.45
 def of(schemes: Sequence[str]) -> dict[str, Look]:
     """The styles of the schemes of one plot.
 
-    Those of built-in schemes are fixed; the other schemes get the remaining styles in order.
+    Those of built-in schemes are fixed, also where a label precedes the scheme (`folder: cubic`); the other
+    schemes get the remaining styles in order. A scheme under a further label has its colour with other dashes.
     """
     left = (
-        Look(colour, marker, dashes)
-        for dashes, (colour, marker) in product(SPARE_DASHES, zip(SPARE_COLOURS, SPARE_MARKERS, strict=True))
+        Look(colour, marker, SPARE_DASHES[(place + turn) % len(SPARE_DASHES)])
+        for turn in range(len(SPARE_DASHES))
+        for place, (colour, marker) in enumerate(zip(SPARE_COLOURS, SPARE_MARKERS, strict=True))
     )
     last = Look(SPARE_COLOURS[0], SPARE_MARKERS[0], SOLID)
     found: dict[str, Look] = {}
     for cc in schemes:
         if cc not in found:
-            found[cc] = BUILT_IN.get(cc) or next(left, last)
+            known = BUILT_IN.get(cc) or BUILT_IN.get(cc.rpartition(": ")[2])
+            found[cc] = next(left, last) if known is None else _unused(known, list(found.values()))
     return found
+
+
+def _unused(look: Look, taken: Sequence[Look]) -> Look:
+    """The style, with other dashes if one of its colour and dashes is taken; itself if all are."""
+    lines = {(t.colour, t.dashes) for t in taken}
+    dashes = (look.dashes, *SPARE_DASHES)
+    return next((replace(look, dashes=d) for d in dashes if (look.colour, d) not in lines), look)
 
 
 def on_dark(colour: str) -> str:

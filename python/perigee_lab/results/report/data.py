@@ -78,7 +78,8 @@ def _payload(runs: Sequence[Run]) -> dict[str, Any]:
         "title": manifest.title,
         "scenario": manifest.scenario,
         "seeds": sorted({r.seed for r in runs}),
-        "duration_s": max(r.manifest.duration_ns for r in firsts) / 1e9,
+        "duration_s": max(_length_ns(r) for r in firsts) / 1e9,
+        "ran": _ran(firsts),
         "warmup_s": manifest.warmup_ns / 1e9,
         "flows": flows,
         "flows_in_all": firsts[0].table("flow_totals").num_rows,
@@ -94,7 +95,7 @@ def _payload(runs: Sequence[Run]) -> dict[str, Any]:
         "completions": completions(runs),
         "marks": marks(firsts[0], flows, where),
         "map": where,
-        "hosts": hosts(firsts[0]),
+        "hosts": _hosts_of(firsts),
         "measured": _measured(firsts[0]),
         "sections": sections(runs),
         "again": _again(firsts[0]),
@@ -137,10 +138,37 @@ def sections(runs: Sequence[Run]) -> list[dict[str, Any]]:
     return [s for s in found if isinstance(s, dict)] if isinstance(found, list) else []
 
 
+def _length_ns(run: Run) -> int:
+    """Time until the run ended: programs and limited flows may end before the duration."""
+    m = run.manifest
+    return min(m.duration_ns, m.simulated_ns) or m.duration_ns
+
+
+def _ran(firsts: Sequence[Run]) -> str:
+    """Kind of the time of the runs; empty in real time, which `hosts` states, and for several kinds."""
+    words = {"real-time": "", **dict.fromkeys(MEASURED, "measured")}
+    found = {words.get(r.manifest.backend, "simulated") for r in firsts}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _again(run: Run) -> str:
     if run.manifest.backend in MEASURED:
         return AGAIN_MEASURED
     return AGAIN_IN_REAL_TIME if run.manifest.backend == "real-time" else AGAIN
+
+
+def _hosts_of(firsts: Sequence[Run]) -> str:
+    """Backends of TCP other than the simulator, with the runs of each if there are several."""
+    of: dict[str, list[str]] = {}
+    for run in firsts:
+        measured = run.manifest.backend in MEASURED
+        of.setdefault(hosts(run) or ("measurement" if measured else "simulator"), []).append(run.cc)
+    if len(of) == 1:
+        return hosts(firsts[0])
+    if all(run.manifest.backend == "real-time" for run in firsts):
+        # Every run has its own punctuality: the first stands for them, as for the curves.
+        return hosts(firsts[0])
+    return "; ".join(f"{what} for {', '.join(names)}" for what, names in of.items())
 
 
 def hosts(run: Run) -> str:

@@ -64,7 +64,7 @@
     const many = data.measured === null ? "seeds" : "cycles";
     const one = data.measured === null ? `seed ${data.seeds[0]}` : data.measured ? `from ${data.measured} on` : "when is not known";
     $("#subtitle").textContent =
-      `${data.scenario} · ${Number(data.duration_s.toPrecision(6))} s ${data.measured === null ? "simulated" : "measured"} · ` +
+      `${data.scenario} · ${Number(data.duration_s.toPrecision(6))} s${data.ran && ` ${data.ran}`} · ` +
       (runs > 1 ? `${runs} ${many} (${data.seeds[0]} to ${data.seeds[data.seeds.length - 1]}), curves of the first` : one) +
       (data.hosts ? ` · ${data.hosts}` : "");
     document.getElementById("again").textContent = data.again;
