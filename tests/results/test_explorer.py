@@ -12,7 +12,7 @@ import pytest
 import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.explorer import payload
+from perigee_lab.results.explorer import label, payload
 
 TITLE = "a <b>path</b>"
 SMALL = f"""
@@ -53,6 +53,12 @@ def test_every_cell_is_on_the_page_with_its_mean(folder: Path) -> None:
     expected = rows[rows["cc"] == "cubic"]["rtt_mean_ms"].mean()
     assert cell["values"][m][0] == pytest.approx(expected, rel=1e-5)
     assert cell["runs"] == 2
+    assert cell["values"][m][2] == f"{expected:.1f}"
+    share = [metric["name"] for metric in data["metrics"]].index("share")
+    assert re.fullmatch(r"\d+\.\d %", cell["values"][share][2]), "in percent, with the decimals of tables"
+    assert data["title"] == TITLE
+    assert [metric["label"] for metric in data["metrics"]][:3] == ["goodput", "mean RTT", "RTT p99"]
+    assert label("loss_pct") == "loss"
     assert [one["name"] for one in payload(sweep, ["goodput_mbps"])["metrics"]] == ["goodput_mbps"]
 
 

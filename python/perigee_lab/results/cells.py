@@ -93,6 +93,14 @@ class Sweep:
         """The swept keys."""
         return [a.key for a in self.index.axes]
 
+    @property
+    def title(self) -> str:
+        """The title of the scenario; its name if the first cell has no record."""
+        try:
+            return find_records(self.folder / CELLS / self.index.cells[0].folder)[0].manifest.title
+        except (RecordError, IndexError):
+            return self.index.scenario
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -19,9 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perigee_lab.results.cells import Sweep
+    from perigee_lab.results.columns import Column
 
 USUAL = ("goodput_mbps", "rtt_mean_ms", "rtt_p99_ms", "share", "inflation", "queue_mean_ms", "retransmit_pct", "jain")
 """Columns of the page by default, where runs have them."""
+LABELS = {
+    "rtt_mean_ms": "mean RTT",
+    "rtt_p99_ms": "RTT p99",
+    "share": "share of achievable",
+    "inflation": "delay inflation",
+    "queue_mean_ms": "mean queue",
+    "retransmit_pct": "retransmitted",
+    "jain": "Jain's index",
+}
+UNITS = ("_mbps", "_ms", "_pct", "_s")
+"""Units at the end of names of columns."""
 
 
 def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
@@ -62,15 +74,44 @@ def payload(sweep: Sweep, metrics: Sequence[str] = ()) -> dict[str, Any]:
         at = [axes[0][1].index(place)] if sweep.index.zip else [
             values.index(row[key]) for key, values in axes
         ]  # fmt: skip
-        values = [[_plain(row[m]), _plain(row[f"{m}_half_95"])] for m in there]
+        values = [_value(row[m], row[f"{m}_half_95"], named[m]) for m in there]
         cells.append({"at": at, "cc": schemes.index(str(row["cc"])), "runs": row["runs"], "values": values})
     return {
-        "title": sweep.index.scenario,
+        "title": sweep.title,
         "axes": [{"key": key, "values": [_text(v) for v in values]} for key, values in axes],
         "schemes": [{"label": labels.get(cc, cc), "look": found[cc].page()} for cc in schemes],
-        "metrics": [{"name": m, "unit": named[m].unit, "meaning": named[m].meaning} for m in there],
+        "metrics": [
+            {
+                "name": m,
+                "label": label(m),
+                "unit": named[m].unit,
+                "meaning": named[m].meaning,
+                "percent": _percent(named[m]),
+            }
+            for m in there
+        ],
         "cells": cells,
     }
+
+
+def label(metric: str) -> str:
+    """Name of a column without its unit."""
+    unit = next((u for u in UNITS if metric.endswith(u)), "")
+    return LABELS.get(metric) or metric.removesuffix(unit).replace("_", " ").replace("rtt", "RTT")
+
+
+def _percent(column: Column) -> bool:
+    return column.form.endswith("%}")
+
+
+def _value(mean: float, half: float, column: Column) -> list[float | str | None]:
+    """Mean and half of the interval, as numbers and as texts with the decimals of tables."""
+    form = column.form
+    if not column.heading:
+        decimals = 3 - math.floor(math.log10(abs(mean))) if mean and math.isfinite(mean) else 3
+        form = f"{{:.{max(0, decimals)}f}}"
+    texts = ["" if math.isnan(v) else form.format(v).replace("%", " %") for v in (mean, half)]
+    return [_plain(mean), _plain(half), *texts]
 
 
 def _text(value: Any) -> str:

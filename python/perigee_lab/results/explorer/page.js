@@ -8,11 +8,11 @@
   const at = data.axes.map(() => 0);
   const colour = (i) => `var(--s${i})`;
   const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * 1.6).toFixed(1)).join(" ");
-  const shown = (v) => (v === null ? "–" : Number(v.toPrecision(4)).toString());
   // By place and scheme.
   const cells = new Map(data.cells.map((c) => [`${c.at}/${c.cc}`, c]));
   const cell = (place, cc) => cells.get(`${place}/${cc}`);
-  const value = (c, m) => (c ? c.values[m] : [null, null]);
+  const value = (c, m) => (c ? c.values[m] : [null, null, "", ""]);
+  const heading = (m) => (m.unit ? `${m.label}, ${m.unit}` : m.label);
 
   function make(name, attributes, parent, text) {
     const e = document.createElementNS(SVG, name);
@@ -61,7 +61,7 @@
       html("option", $("x"), axis.key).value = k;
     });
     $("x-choice").hidden = data.axes.length < 2;
-    data.metrics.forEach((m, k) => { html("option", $("metric"), m.unit ? `${m.name} (${m.unit})` : m.name).value = k; });
+    data.metrics.forEach((m, k) => { html("option", $("metric"), heading(m)).value = k; });
     for (const id of ["metric", "x"]) $(id).addEventListener("change", draw);
   }
 
@@ -74,12 +74,12 @@
     const svg = make("svg", { viewBox: `0 0 ${width} ${data.schemes.length * row + 8}`, role: "img", "aria-label": "a bar for each scheme" });
     const px = (v) => left + (v / high) * (width - left - right);
     data.schemes.forEach((s, i) => {
-      const [mean, half] = value(cell(at, i), m);
+      const [mean, half, text, interval] = value(cell(at, i), m);
       const y = i * row + 6;
       make("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, svg, s.label);
       if (mean !== null) make("rect", { x: left, y, width: Math.max(1, px(mean) - left), height: 18, style: `fill:${colour(i)}` }, svg);
       if (half) make("line", { class: "whisker", x1: px(Math.max(0, mean - half)), x2: px(mean + half), y1: y + 9, y2: y + 9 }, svg);
-      make("text", { x: px((mean ?? 0) + (half ?? 0)) + 6, y: y + 14 }, svg, shown(mean) + (half ? ` ± ${shown(half)}` : ""));
+      make("text", { x: px((mean ?? 0) + (half ?? 0)) + 6, y: y + 14 }, svg, (text || "–") + (half ? ` ± ${interval}` : ""));
     });
     $("bars").replaceChildren(svg);
   }
@@ -92,7 +92,7 @@
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `curves over ${data.axes[x].key}` });
     ticks(high, 4).forEach((v) => {
       make("line", { class: "grid", x1: g.left, x2: width - g.right, y1: py(v), y2: py(v) }, svg);
-      make("text", { x: g.left - 6, y: py(v) + 4, "text-anchor": "end" }, svg, v);
+      make("text", { x: g.left - 6, y: py(v) + 4, "text-anchor": "end" }, svg, data.metrics[m].percent ? `${+(100 * v).toPrecision(6)} %` : v);
     });
     const each = Math.ceil((values.length * 52) / width);
     values.forEach((v, k) => { if (k % each === 0) make("text", { x: px(k), y: height - 8, "text-anchor": "middle" }, svg, v); });
@@ -117,28 +117,32 @@
     box.replaceChildren();
     const head = html("tr", html("thead", box));
     html("th", head, "scheme");
-    data.metrics.forEach((m) => { html("th", head, `${m.name} ${m.unit}`.trim()).title = m.meaning; });
+    data.metrics.forEach((m) => { html("th", head, heading(m)).title = `${m.name}: ${m.meaning}`; });
     const body = html("tbody", box);
     data.schemes.forEach((s, i) => {
       const row = html("tr", body);
       html("th", row, s.label);
       data.metrics.forEach((_, m) => {
-        const [mean, half] = value(cell(at, i), m);
-        const one = html("td", row, shown(mean));
-        if (half) html("small", one, `± ${shown(half)}`);
+        const [, half, text, interval] = value(cell(at, i), m);
+        const one = html("td", row, text || "–");
+        if (half) html("small", one, `± ${interval}`);
       });
     });
   }
 
   function draw() {
     const [m, x] = [+$("metric").value, +$("x").value];
-    const metric = data.metrics[m], named = metric.unit ? `${metric.name}, ${metric.unit}` : metric.name;
+    const metric = data.metrics[m], named = heading(metric);
     $("meaning").textContent = metric.meaning;
     $("bars-caption").textContent = `${named}, at ${data.axes.map((a, k) => `${a.key} = ${a.values[at[k]]}`).join(", ")}`;
     const others = data.axes.filter((_, k) => k !== x).map((a) => `${a.key} = ${a.values[at[data.axes.indexOf(a)]]}`);
     $("lines-caption").textContent = `${named}, over ${data.axes[x].key}${others.length ? ` (${others.join(", ")})` : ""}`;
     const runs = Math.max(...data.cells.map((c) => c.runs));
-    $("runs").textContent = runs > 1 ? `Means over ${runs} runs; ± half of the 95 % t-interval.` : "One run of each scheme and value.";
+    // Cells of the page as it is: at the sliders, and along the curves.
+    const seen = data.cells.filter((c) => c.at.every((k, axis) => axis === x || k === at[axis]));
+    const spread = seen.some((c) => c.values[m][1] || (c.at[x] === at[x] && c.values.some((v) => v[1])));
+    const interval = spread ? "; ± half of the 95 % t-interval, none where runs are equal." : ", which are equal here.";
+    $("runs").textContent = runs > 1 ? `Means over ${runs} runs${interval}` : "One run of each scheme and value.";
     bars(m);
     lines(m, x);
     table();
