@@ -77,6 +77,7 @@ def test_the_page_is_one_file_that_fetches_nothing(folder: Path, cli: Cli, tmp_p
 def test_pages_are_frames_in_notebooks(folder: Path, tmp_path: Path) -> None:
     sweep = perigee.open_sweep(folder)
     page = sweep.page()
+    assert re.match(r"<Page of [1-9]\d* kB: ", repr(page))
     shown = page._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert 'sandbox="allow-scripts"' in shown

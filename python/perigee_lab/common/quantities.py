@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 
 from perigee_lab import _core
 
@@ -23,13 +24,15 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The parsed text, or a text if it is no quantity. Times, rates and sizes are integers."""
+    """The parsed text, or a text if it is no quantity. Times, rates and sizes are integers; percent is a number."""
     found = _core.quantity(text) if encodable(text) else None
     if found is not None:
         return Quantity(*found)
+    body, percent, rest = text.strip().partition("%")
     try:
-        number = float(text)
-    except ValueError:
+        # As decimals: 0.7 % is 0.007, and 0.7 / 100 is not.
+        number = float(Decimal(body.strip()).scaleb(-2)) if percent and not rest else float(text)
+    except (ValueError, ArithmeticError):
         number = math.nan
     return Quantity(NUMBER, "", number) if math.isfinite(number) else Quantity(TEXT, "", text.strip())
 

@@ -268,13 +268,15 @@ def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -
         comparable = wanted.kind != TEXT and all((q.kind, q.unit) == (wanted.kind, wanted.unit) for q in each.values())
         found = [v for v, q in each.items() if comparable and compare(q.value, wanted.value)]
     if not comparable:
-        raise RecordError(f"--where {text!r}: {name} has {', '.join(there[:5])}: {_remedy(wanted, each.values())}")
+        raise RecordError(f"--where {text!r}: {name} has {', '.join(there[:5])}: {_remedy(sign, each.values())}")
     return found
 
 
-def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
+def _remedy(sign: str, there: Iterable[Quantity]) -> str:
     """Explains why a value is not comparable with those of a key."""
     kinds, units = {q.kind for q in there}, {q.unit for q in there}
+    if sign in ("=", "!=") and (kinds & {TEXT} or len(kinds) > 1):
+        return "give one of its values"
     if kinds & {TEXT} or len(kinds) > 1 or len(units) > 1:
         return "these have no order: only = and != compare them, with a value of their kind"
     [kind] = kinds

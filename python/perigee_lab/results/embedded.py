@@ -9,6 +9,8 @@ from pathlib import Path
 from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
 
+MEGABYTE = 1_000_000
+
 
 @dataclass(frozen=True, repr=False)
 class Page:
@@ -20,7 +22,9 @@ class Page:
     """Height of the frame in a notebook."""
 
     def __repr__(self) -> str:
-        return f"<Page of {len(self.text) / 1e6:.1f} MB: shown in notebooks, written by save(FILE)>"
+        size = len(self.text.encode())
+        shown = f"{size / 1e6:.1f} MB" if size >= MEGABYTE else f"{max(1, round(size / 1e3))} kB"
+        return f"<Page of {shown}: displayed in notebooks, written by save(FILE)>"
 
     def _repr_html_(self) -> str:
         """A frame without access to the notebook."""
