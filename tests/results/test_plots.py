@@ -113,6 +113,12 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
     figure.canvas.draw()
     box = legend.get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width, "the legend is not cut"
+    for inches in (7.16, 3.5):
+        figure.set_size_inches(inches, 4.5)
+        figure.canvas.draw()
+        note = figure._supxlabel.get_window_extent()
+        assert 0 <= note.x0 < note.x1 <= figure.bbox.width, "neither is the note in the width of a journal"
+        assert 0 <= note.y0 < note.y1 < figure.axes[2].get_window_extent().y0
     plt.close(figure)
 
 

@@ -77,7 +77,8 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
     _legend(figure, axes)
     axes[2].set_xlabel("time, s")
     axes[2].set_xlim(0, data["duration_s"])
-    figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876")
+    # Wrapped when drawn: the size may change until then.
+    figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876", wrap=True)
     return figure
 
 
