@@ -16,6 +16,7 @@ from perigee_lab.results.beside import beside
 from perigee_lab.results.manifest import ManifestError
 from perigee_lab.results.manifest import read as read_manifest
 from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.report.data import payload
 
 MIXED = """
 [run]
@@ -73,6 +74,12 @@ def test_the_run_is_the_foreground_and_a_group_its_flows(tmp_path: Path) -> None
     assert alone.table("flows").equals(run.table("flows")), "the packets are the same"
     lines = beside([run])
     assert sum(line.startswith("group web (background), cubic: goodput") for line in lines) == 1
+    page = payload([run])["table"]
+    table = next(g for g in page["groups"] if g["group"] == "web (background)")
+    assert table["heads"][:2] == ["goodput Mbit/s", "mean RTT ms"]
+    assert [len(row["cells"]) for row in table["rows"]] == [len(table["heads"])]
+    assert table["rows"][0]["cells"][table["heads"].index("pages")] == f"{web['pages']:.0f}"
+    assert not [line for line in page["beside"] if line.startswith("group ")], "tables in place of lines"
     with pytest.raises(RecordError, match="there is no group 'games'; there are web, background"):
         run.group("games")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perigee_lab.results.delays import distributions
@@ -72,10 +73,23 @@ PROBE_COLUMNS = [
 ]
 
 
+@dataclass(frozen=True)
+class GroupTable:
+    """A group of flows: headings, and the cells of each scheme."""
+
+    group: str
+    heads: list[str]
+    cells: dict[str, list[str]]
+
+
 def beside(runs: Sequence[Run]) -> list[str]:
-    """The lines of all side tables (completion times, constant rates, probes, delays), over all seeds."""
+    """The lines of all side tables (groups, completion times, constant rates, probes, delays), over all seeds."""
+    return [*_groups(runs), *besides_groups(runs)]
+
+
+def besides_groups(runs: Sequence[Run]) -> list[str]:
+    """The lines of the side tables other than those of groups."""
     return [
-        *_groups(runs),
         *_completions(runs),
         *_alike(runs, "videos", "video", VIDEO_COLUMNS),
         *_alike(runs, "calls", "call", CALL_COLUMNS),
@@ -96,22 +110,40 @@ def _delays(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _groups(results: Sequence[Run]) -> list[str]:
-    """Groups of flows: a line per group and scheme."""
-    found: dict[tuple[str, str], list[Row]] = {}
+def groups(results: Sequence[Run]) -> list[GroupTable]:
+    """A table for each group of flows, with a row per scheme."""
+    found: dict[str, dict[str, list[Row]]] = {}
     for run in results:
         for row in run.by_group:
-            found.setdefault((row["group"], run.cc), []).append(row)
-    lines = []
-    for (group, cc), rows in found.items():
-        columns = [c for c in GROUP_COLUMNS if any(not math.isnan(r.get(c[0], math.nan)) for r in rows)]
-        for kind, words in {**COMPLETIONS, "page": "pages", "segment": "segments"}.items():
-            if any(r.get(f"{kind}s", 0) for r in rows):
-                columns += [(f"{kind}s", words, "{:.0f}"), (f"{kind}_mean_s", "mean s", "{:.3f}")]
-                columns += [(f"{kind}_p95_s", "p95 s", "{:.3f}")]
-        side = " (background)" if rows[0]["background"] else ""
-        lines.append(f"group {group}{side}, {cc}: {_cells(rows, columns)}")
-    return lines
+            found.setdefault(row["group"], {}).setdefault(run.cc, []).append(row)
+    tables = []
+    for group, of in found.items():
+        every = [row for rows in of.values() for row in rows]
+        columns = _group_columns(every)
+        cells = {cc: [shown(rows, name, form) for name, _, form in columns] for cc, rows in of.items()}
+        side = " (background)" if every[0]["background"] else ""
+        tables.append(GroupTable(f"{group}{side}", [heading for _, heading, _ in columns], cells))
+    return tables
+
+
+def _group_columns(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """The columns of which a row has a value."""
+    columns = [c for c in GROUP_COLUMNS if any(not math.isnan(r.get(c[0], math.nan)) for r in rows)]
+    for kind, words in {**COMPLETIONS, "page": "pages", "segment": "segments"}.items():
+        if any(r.get(f"{kind}s", 0) for r in rows):
+            columns += [(f"{kind}s", words, "{:.0f}"), (f"{kind}_mean_s", "mean time s", "{:.3f}")]
+            columns += [(f"{kind}_p95_s", "p95 time s", "{:.3f}")]
+    return columns
+
+
+def _groups(results: Sequence[Run]) -> list[str]:
+    """Groups of flows: a line per group and scheme, without what it has no value of."""
+    return [
+        f"group {table.group}, {cc}: "
+        + ", ".join(f"{head} {cell}" for head, cell in zip(table.heads, cells, strict=True) if cell != "-")
+        for table in groups(results)
+        for cc, cells in table.cells.items()
+    ]
 
 
 def _completions(results: Sequence[Run]) -> list[str]:

@@ -28,7 +28,7 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
 def page(runs: Sequence[Run]) -> str:
     """The page as text."""
     data = payload(runs)
-    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in ("band", "marks", "page"))
+    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in ("band", "marks", "groups", "page"))
     parts = {
         "POLICY": quoting.html(policy([script], [style])),
         "TITLE": quoting.html(data["title"]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab import _core
 from perigee_lab.common.reading import read_text
 from perigee_lab.results import looks
-from perigee_lab.results.beside import beside, said_once
+from perigee_lab.results.beside import besides_groups, groups, said_once
 from perigee_lab.results.checked import consistent
 from perigee_lab.results.columns import TABLE, one_line
 from perigee_lab.results.leaders import leaders
@@ -212,8 +212,20 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
         "rows": rows,
         "runs": len({r.seed for r in runs}),
         "remarks": about_seeds(runs),
-        "beside": beside(runs)[:MAX_LINES],
+        "groups": _groups(runs, labels),
+        "beside": besides_groups(runs)[:MAX_LINES],
     }
+
+
+def _groups(runs: Sequence[Run], labels: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "group": of.group,
+            "heads": of.heads,
+            "rows": [{"cc": cc, "label": labels.get(cc, cc), "cells": cells} for cc, cells in of.cells.items()],
+        }
+        for of in groups(runs)[:MAX_LINES]
+    ]
 
 
 def _main(known: Sequence[Any], schemes: dict[str, Any]) -> list[int]:

@@ -9,6 +9,8 @@
   const shown = new Set(data.schemes.map((s) => s.cc));
   const colour = (i) => `var(--s${i})`;
   const WIDTH = 1.6;
+  // Completion times from this on are in seconds.
+  const LONG_MS = 3000;
   // Bands of more schemes cover each other: each scheme then has a small plot with its own.
   const MOST_BANDS = 2;
   // Lengths of dashes are in widths of the line.
@@ -74,25 +76,29 @@
     }
   }
 
+  // A row with a scheme and its cells.
+  function schemeRow(body, r, cells, best) {
+    const line = html("tr", body);
+    const name = html("th", line);
+    swatch(name, data.schemes.findIndex((s) => s.cc === r.cc));
+    name.append(r.label);
+    cells.forEach((text, k) => {
+      // The interval is below the mean, to keep the table within the page.
+      const [mean, interval] = text.split(" ± ");
+      const cell = html("td", line, mean);
+      if (best && best[k] === r.cc) cell.className = "best";
+      if (interval !== undefined) html("small", cell, `± ${interval}`);
+    });
+  }
+
   // A table with some columns of the summary.
   function columns(table, which) {
     const row = html("tr", html("thead", table));
     html("th", row, "scheme");
     which.forEach((k) => { html("th", row, data.table.heads[k]).title = data.table.meanings[k]; });
     const body = html("tbody", table);
-    data.table.rows.forEach((r, i) => {
-      const line = html("tr", body);
-      const name = html("th", line);
-      swatch(name, i);
-      name.append(r.label);
-      which.forEach((k) => {
-        // The interval is below the mean, to keep the table within the page.
-        const [mean, interval] = r.cells[k].split(" ± ");
-        const cell = html("td", line, mean);
-        if (data.table.best[k] === r.cc) cell.className = "best";
-        if (interval !== undefined) html("small", cell, `± ${interval}`);
-      });
-    });
+    const best = which.map((k) => data.table.best[k]);
+    data.table.rows.forEach((r) => schemeRow(body, r, which.map((k) => r.cells[k]), best));
   }
 
   function table() {
@@ -113,6 +119,7 @@
       won.textContent = `${data.table.won.join(". ")}.`;
       $("#summary .scroll").before(won);
     }
+    groupTables(data.table.groups, $("#summary-note"), { html, row: schemeRow });
     if (data.table.beside.length) {
       const list = html("ul");
       list.className = "beside";
@@ -344,9 +351,11 @@
     };
     const cdf = data.schemes.map((s, i) => ({ x: own(s).cdf.ms, y: own(s).cdf.p, i }));
     plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1, empty: without });
-    const done = data.schemes.map((s, i) => ({ x: (data.completions[s.cc] || NOTHING.cdf).ms, y: (data.completions[s.cc] || NOTHING.cdf).p, i }));
+    const times = data.schemes.map((s) => data.completions[s.cc] || NOTHING.cdf);
+    const [factor, unit] = Math.max(0, ...times.flatMap((t) => t.ms)) < LONG_MS ? [1, " ms"] : [1000, " s"];
+    const done = times.map((t, i) => ({ x: t.ms.map((ms) => ms / factor), y: t.p, i }));
     $("#completions").hidden = !done.some((c) => c.x.length);
-    if (!$("#completions").hidden) plot($("#fct"), done, { x: span, unit: " ms", digits: 3, top: 1 });
+    if (!$("#completions").hidden) plot($("#fct"), done, { x: span, unit, digits: 3, top: 1 });
   }
 
   // A small plot of goodput for each scheme, on one scale, with the band of its seeds.
