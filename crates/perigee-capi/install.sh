@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=${PREFIX:-/usr/local}
 libdir=${LIBDIR:-$prefix/lib}
 root=${DESTDIR:-}
-built=${BUILT:-$here/../../target/release}
+built=${BUILT:-${CARGO_TARGET_DIR:-$here/../../target}/release}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../../Cargo.toml" | head -n 1)
 
 for folder in "$prefix" "$libdir"; do

@@ -7,6 +7,7 @@ Skipped if no kernel is built (`make kernel`).
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -204,8 +205,15 @@ def test_the_network_measures_rtts_of_tcp(cli: Cli, scenario: Path, tmp_path: Pa
     (tmp_path / "page").write_text("x" * 10_000)
     server = ("--at", "d1", "python3", "-m", "http.server", "8000")
     fetch = "import urllib.request as u; u.urlopen('http://d1:8000/page').read()"
-    done = cli("exec", scenario, *server, "--at", "s1", "--", "sh", "-c", f'sleep 0.5; python3 -c "{fetch}"')
+    words = ("exec", scenario, "--out", tmp_path / "out", *server)
+    done = cli(*words, "--at", "s1", "--", "sh", "-c", f'sleep 0.5; python3 -c "{fetch}"')
     assert done.returncode == 0, done.stderr
+    # From the client to the server: the request, without the headers of its packets and ACKs.
+    run = open_record(tmp_path / "out/programs/seed1")
+    [flow] = run.table("flow_totals").to_pylist()
+    assert 80 < flow["goodput_bytes"] < 300
+    assert run.table("flows").to_pylist()[-1]["delivered_bytes"] == flow["goodput_bytes"]
+    assert math.isnan(run.summary["retransmits"]), "not tracked"
     [line] = [line for line in done.stderr.splitlines() if " RTTs: " in line]
     assert 20 < float(line.split("50 % ")[1].split(" ms")[0]) < 30
 

@@ -87,6 +87,9 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
             }
+            if endpoint.side == Side::Destination {
+                self.observer.carried(endpoint.flow, bytes);
+            }
             let stack = packet.telemetry.as_ref();
             let busiest = stack
                 .filter(|_| tcp_option::read(bytes).is_some())

@@ -3,6 +3,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::conversations::Conversations;
+use crate::frames::{transport, TCP, UDP};
 use crate::meter::Meter;
 use crate::plan::HostPlan;
 use crate::probes::Probes;
@@ -20,6 +21,8 @@ use perigee_units::Nanos;
 
 /// `snd_ssthresh` of a connection without a threshold (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
+/// Length of a UDP header in bytes (RFC 768).
+const UDP_HEADER: usize = 8;
 
 /// Measurements of a real flow.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +35,8 @@ pub struct Known {
     pub arrivals: Option<Arrivals>,
     /// Connections of its programs, if it carries them.
     conversations: Conversations,
+    /// Payload of its programs' packets that have reached its destination.
+    carried_bytes: u64,
     /// Number of its ACKs with telemetry that have reached its sender.
     pub telemetry_acks: u64,
     /// Selection of the port that the TCP option of its packets reports, per direction.
@@ -132,6 +137,13 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         carries.then(|| &mut self.known[flow as usize].conversations)
     }
 
+    /// Counts the payload of a packet of programs that has reached the destination of its flow.
+    pub fn carried(&mut self, flow: u32, packet: &[u8]) {
+        if self.plan.carriers.contains(&flow) {
+            self.known[flow as usize].carried_bytes += payload_bytes(packet);
+        }
+    }
+
     /// Records the arrival of a packet of a UDP flow without replies.
     pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
         self.known[flow as usize].probes.arrived(ip_bytes);
@@ -205,6 +217,9 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Adds the values reported by hosts to the totals of their flows; returns the inner observer.
     pub fn finish(self, totals: &mut [FlowTotals]) -> O {
         for (flow, (known, totals)) in self.known.into_iter().zip(totals).enumerate() {
+            if self.plan.carriers.contains(&(flow as u32)) {
+                totals.goodput_bytes = known.carried_bytes;
+            }
             if !self.plan.is_real(flow as u32) {
                 continue;
             }
@@ -229,6 +244,18 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
 /// Length of a packet's IP and TCP headers in bytes; the TCP header starts at `tcp`.
 fn headers(packet: &[u8], tcp: usize) -> usize {
     packet.get(tcp + 12).map_or(packet.len(), |byte| tcp + usize::from(byte >> 4) * 4)
+}
+
+/// Payload of an IP packet: without the headers of TCP and UDP; of other protocols, all that follows
+/// the IP header.
+fn payload_bytes(packet: &[u8]) -> u64 {
+    let Some((start, protocol)) = transport(packet) else { return 0 };
+    let from = match protocol {
+        TCP => headers(packet, start),
+        UDP => start + UDP_HEADER,
+        _ => start,
+    };
+    packet.len().saturating_sub(from) as u64
 }
 
 /// Internal values of Linux, recorded in addition to the columns of all backends.
@@ -290,8 +317,16 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         let known = &mut self.known[row.flow as usize];
         let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
         let rtt_ns = (count > 0).then(|| (sum / u128::from(count)) as u64);
+        if self.plan.carriers.contains(&row.flow) {
+            // The simulator has counted the packets of programs; it does not know their headers.
+            let delivered_bytes = known.carried_bytes;
+            let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);
+            return self.inner.flow(
+                &FlowRow { goodput_bps, delivered_bytes, rtt_ns: rtt_ns.or(row.rtt_ns), ..row.clone() },
+                own,
+            );
+        }
         if !self.plan.is_real(row.flow) {
-            // Of flows of programs the simulator has counted the packets.
             return self.inner.flow(&FlowRow { rtt_ns: rtt_ns.or(row.rtt_ns), ..row.clone() }, own);
         }
         if self.plan.is_probe(row.flow) {
@@ -385,5 +420,30 @@ impl<O: Observer> Observer for Hosted<'_, O> {
     }
     fn packet(&mut self, p: &PacketSeen<'_>) {
         self.inner.packet(p);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(protocol: u8, bytes: usize) -> Vec<u8> {
+        let mut packet = vec![0; bytes];
+        (packet[0], packet[9]) = (0x45, protocol);
+        packet
+    }
+
+    #[test]
+    fn headers_are_no_payload() {
+        let mut tcp = ip(TCP, 20 + 32 + 1448);
+        tcp[20 + 12] = 8 << 4;
+        assert_eq!(payload_bytes(&tcp), 1448);
+        assert_eq!(payload_bytes(&ip(UDP, 20 + 8 + 200)), 200);
+        assert_eq!(payload_bytes(&ip(1, 84)), 64, "ICMP");
+        // Packets of a guest may have any bytes.
+        assert_eq!(payload_bytes(&ip(UDP, 21)), 0);
+        tcp[20 + 12] = 0xf0;
+        assert_eq!(payload_bytes(&tcp[..30]), 0);
+        assert_eq!(payload_bytes(&[]), 0);
     }
 }

@@ -153,7 +153,8 @@ table! {
         /// start), over that interval. Data queued after a missing packet is handed over along with it, so that an interval
         /// after a gap can exceed the rate of the path.
         goodput_bps: f64,
-        /// Payload handed in order to the receiving application since the start.
+        /// Payload handed in order to the receiving application since the start. Of programs: payload of TCP and UDP
+        /// that has reached the flow's destination, retransmitted data included.
         delivered_bytes: u64,
         /// Congestion window.
         cwnd_bytes: Option<u64> = "the flow has none, or its connection has not started",

@@ -97,7 +97,8 @@ COLUMNS = (
         "last sampling instant before the end of the warm-up, to its stop, its completion or the end. In the "
         "row of a run: payload of all flows over TCP in their windows, over the time from the start of the first "
         "window to the end of the last. Data that was queued or incomplete when a window started counts when it is "
-        "handed over, so that a short window can exceed the rate of the path, with a warning.",
+        "handed over, so that a short window can exceed the rate of the path, with a warning. Of programs: payload of "
+        "TCP and UDP that has reached the flow's destination, retransmitted data included.",
         heading="goodput\nMbit/s",
         form="{:.2f}",
         better=MORE,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
 # Values of `cc` for flows without TCP.
 WITHOUT_TCP = ("ping", "cbr", "voice")
+PROGRAMS = "programs"
+"""Class of flows that carry programs' packets, and `cc` of those that nothing else is known of."""
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
 
 Row = dict[str, Any]
@@ -331,7 +333,7 @@ def _merged(parts: Iterable[Samples]) -> Samples:
 
 def _loss_columns(flows: list[Row]) -> Row:
     # Retransmissions of programs are not tracked.
-    flows = [t for t in flows if t["class"] != "programs"]
+    flows = [t for t in flows if PROGRAMS not in (t["class"], t["cc"])]
     sent, again, timeouts = (sum(_number(t[c]) for t in flows) for c in ("data_sent", "retransmits", "timeouts"))
     known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
     return {
