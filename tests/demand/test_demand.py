@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from conftest import Begin, Cli, wait_for
-from perigee_lab.demand import columns, maps
+from perigee_lab.demand import columns, maps, outages
 from perigee_lab.demand.record import Record
 
 SCENARIO = """
@@ -197,6 +197,11 @@ def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> N
     # Both gateways fail: all terminals lose theirs.
     assert {m["to"] for m in told["gateways"]} == {"none"}
     assert sum(m["terminals"] for m in told["gateways"]) == 2900
+    # Links and hours are those of the window, in which no link carries anything.
+    window = Record(tmp_path / "fail").between(600, 1200)
+    assert not len(window.links)
+    assert (window.hours["below_share"].dropna() == 1).all()
+    assert len(Record(tmp_path / "s").between(600, 1200).links)
     assert cli("demand", "report", "fail", "--from", "3h").returncode == 2
     page = (tmp_path / "page.html").read_text()
     assert page.count("<img") >= 9
@@ -347,6 +352,22 @@ def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:
     by_time = gateway.set_index("t_s")["capacity_bps"]
     assert by_time[540.0] == pytest.approx(3e9)
     assert by_time[600.0] == pytest.approx(1.5e9)
+
+
+def test_gateways_out_of_service_are_marked_whatever_the_reason(cli: Cli, tmp_path: Path) -> None:
+    path = scenario(tmp_path, 20, '[[change]]\non = "Fucino"\nat = "10 min"\noutage = "5 min"\n')
+    (tmp_path / "rain.csv").write_text("t_s,rate_share,loss\n0,1,0\n600,0,0\n")
+    rows = "Raisting,47.9,11.1,8,rain.csv\nFucino,42.0,13.6,8,\n"
+    (tmp_path / "gateways.csv").write_text(f"name,lat,lon,dishes,weather\n{rows}")
+    done = cli("demand", "run", path.name, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    record = Record(tmp_path / "out")
+    assert (outages.failing(record, 540.0), outages.idle(record, 540.0)) == (set(), set())
+    assert outages.failing(record, 660.0) == {"Fucino"}
+    assert outages.idle(record, 660.0) == {"Fucino", "Raisting"}
+    assert (outages.failing(record, 960.0), outages.idle(record, 960.0)) == (set(), {"Raisting"})
+    window = record.between(900, 1200)
+    assert (outages.failing(window, None), outages.idle(window, None)) == (set(), {"Raisting"})
 
 
 def test_every_column_is_on_the_page_of_reference() -> None:

@@ -93,7 +93,7 @@ def _begin(stack: ExitStack) -> Callable[[Progress], Callable[[], None]]:
     def begin(found: Progress) -> Callable[[], None]:
         if found.done:
             typer.echo(f"resuming: {found.done} of {found.chunks} chunks already complete", err=True)
-        return stack.enter_context(progress("chunks", found.chunks - found.done))
+        return stack.enter_context(progress(f"parts of {found.chunk_s:g} s of the demand", found.chunks - found.done))
 
     return begin
 
@@ -104,7 +104,10 @@ def map_(
     what: Annotated[str, typer.Option("--map", help="rate, below, unserved, load, or lost (with --beside).")] = "rate",
     file: Annotated[Path | None, typer.Option("--out", help="Map to write: .png, .svg, .pdf, .gif, .geojson.")] = None,
     time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Instant, such as 20h; default: mean over the entire run.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Instant, such as 20h; default: mean over the run; for load, its busiest interval."
+        ),
     ] = None,
     up: Annotated[bool, typer.Option("--up", help="Traffic from the terminals instead of traffic to them.")] = False,
     beside: BesideOption = None,
@@ -144,9 +147,7 @@ def report_(
     out: RecordArg,
     beside: BesideOption = None,
     file: Annotated[Path | None, typer.Option("--out", help="Page to write; default: OUT/report.html.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Only from this time on (cells, not links and hours).")
-    ] = None,
+    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only from this time on.")] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only up to this time.")] = None,
     as_json: JsonOption = False,
 ) -> None:

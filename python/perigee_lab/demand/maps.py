@@ -14,6 +14,7 @@ import numpy as np
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, write_text, written
+from perigee_lab.demand import outages
 from perigee_lab.demand.columns import DIRECTIONS, KINDS
 from perigee_lab.sky.over_time_maps import base
 from perigee_lab.sky.skymap import labels, segments
@@ -43,7 +44,11 @@ HOTTEST = 6
 HOT_PERCENT = 50.0
 # Characters of a line of the title.
 TITLE_WIDTH = 105
+# Characters of a legend of one line.
+LEGEND_WIDTH = 120
 MOST_NAMED = 40
+FAILS = "gateway that fails"
+IDLE = "gateway without traffic (out by rain, or unused)"
 GATEWAY, FAILED, UNKNOWN = "white", "#d1495b", "#9aa3ad"
 # Side of a square with few terminals, of that with most.
 LEAST_SIDE = 0.35
@@ -81,12 +86,13 @@ def _draw(
     figure: Any, axis: Any, record: Record, what: str, direction: int, t_s: float | None, other: Record | None
 ) -> None:
     base(axis)
-    if what == "load" and t_s is None:
+    chosen = what == "load" and t_s is None
+    if chosen:
         t_s = busiest(record, direction)
     whole = "mean over the run"
     if record.window_s is not None:
         whole = f"mean from {clock(record.window_s[0])} to {clock(record.window_s[1])}"
-    when = whole if t_s is None else f"at {clock(t_s)}"
+    when = whole if t_s is None else f"at {clock(t_s)}" + (", the busiest interval" if chosen else "")
     _zoom(axis, record)
     if t_s is not None and what == "load":
         title = "load of ISLs, feeders and gateways"
@@ -98,7 +104,10 @@ def _draw(
         title = found.title
     text = f"{record.start['title']}: {title}, {DIRECTIONS[direction]}, {when}"
     axis.set_title(quoting.plot("\n".join(textwrap.wrap(text, TITLE_WIDTH))), loc="left", fontsize=8)
-    axis.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=4, fontsize=6.5, frameon=False)
+    columns = 4 if sum(len(m.get_label()) for m in marks) < LEGEND_WIDTH else 2
+    axis.legend(
+        handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=columns, fontsize=6.5, frameon=False
+    )
     gateways = [((_turned(g["lon"]), g["lat"]), g["name"]) for g in record.start["gateways"]]
     if len(gateways) <= MOST_NAMED or what == "load":
         ground = record.cells
@@ -206,6 +215,9 @@ def _ground(figure: Any, axis: Any, record: Record, found: Cells) -> list[Any]:
     bar = figure.colorbar(shown, ax=axis, shrink=0.85, pad=0.01, extend="max" if above else "neither")
     bar.ax.tick_params(labelsize=7)
     bar.set_label(found.unit, fontsize=7)
+    if not found.more_is_better and not np.any(np.nan_to_num(found.values)):
+        note = f"0 {found.unit} in all cells"
+        axis.text(0.5, 0.97, note, transform=axis.transAxes, ha="center", va="top", fontsize=8, zorder=8)
     marks = [_mark("s" if many else "o", "#5ec962", text)]
     if not np.isfinite(found.values).all():
         marks.append(_mark("o", UNKNOWN, "no active terminals"))
@@ -260,30 +272,27 @@ def _squares(axis: Any, ground: pd.DataFrame, found: Cells, look: dict[str, Any]
 
 
 def _gateways(axis: Any, record: Record, t_s: float | None) -> list[Any]:
-    """Draws gateways as triangles, red while out of service; returns the legend."""
-    failed = _failed(record, t_s)
+    """Draws gateways as triangles, crosses while out of service; returns the legend."""
+    failed, idle = outages.failing(record, t_s), outages.idle(record, t_s)
     marks = {}
-    size = _size(record)
     for g in record.start["gateways"]:
-        out = g["name"] in failed
-        colour = FAILED if out else GATEWAY
-        axis.plot([_turned(g["lon"])], [g["lat"]], marker="^", ms=size, color=colour, mec="#111827", mew=0.7, zorder=6)
-        text = "gateway that fails" if out else "gateway"
-        marks[text] = _mark("^", colour, text)
+        marker, colour, text = _state(g["name"], failed, idle)
+        at = [_turned(g["lon"])], [g["lat"]]
+        axis.plot(*at, marker=marker, ms=_size(record), color=colour, mec="#111827", mew=0.7, zorder=6)
+        marks[text] = _mark(marker, colour, text)
     return list(marks.values())
+
+
+def _state(name: str, failed: set[str], idle: set[str]) -> tuple[str, str, str]:
+    """Marker, colour and text of the legend of a gateway."""
+    if name in failed:
+        return "X", FAILED, FAILS
+    return ("X", UNKNOWN, IDLE) if name in idle else ("^", GATEWAY, "gateway")
 
 
 def _size(record: Record) -> float:
     """Size of the marks of gateways in points: many would hide the cells."""
     return 5.5 if len(record.start["gateways"]) <= MOST_NAMED else 3.0
-
-
-def _failed(record: Record, t_s: float | None) -> set[str]:
-    """Gateways that fail at some time of the window, or at an instant."""
-    since, until = record.window_s or (0.0, np.inf)
-    if t_s is not None:
-        since, until = t_s, t_s + 1e-9
-    return {f["gateway"] for f in record.start["failures"] if f["from_s"] < until and f["to_s"] > since}
 
 
 def _turned(lon: float) -> float:
@@ -310,27 +319,32 @@ def _loads(
             values.append(share[i])
             styles.append("-" if links["kind"].iloc[i] == FEEDER else (0, (2.5, 1.0)))
     at_gateways = gateway_loads(record, direction, t_s)
-    # Small loads are visible on this scale, whatever the capacity.
-    high = max([10.0, *values, *at_gateways.values()])
     lines = LineCollection(
-        pieces, cmap=LOADS, linewidths=[0.4 + 1.8 * v / high for v in values], linestyles=styles, zorder=3
+        pieces, cmap=LOADS, linewidths=[0.4 + 0.018 * v for v in values], linestyles=styles, zorder=3
     )
     lines.set_array(np.array(values))
-    lines.set_clim(0, high)
+    # The same scale in each map, so that maps can be compared.
+    lines.set_clim(0, 100)
     axis.add_collection(lines)
     bar = figure.colorbar(lines, ax=axis, shrink=0.85, pad=0.01)
     bar.ax.tick_params(labelsize=7)
     bar.set_label("load, % of the capacity", fontsize=7)
     hottest = _hottest(axis, record, place, links, share)
-    failed = _failed(record, t_s)
+    failed, idle = outages.failing(record, t_s), outages.idle(record, t_s)
+    states = {}
     for g in record.start["gateways"]:
-        at, out = (_turned(g["lon"]), g["lat"]), g["name"] in failed
+        at = (_turned(g["lon"]), g["lat"])
         load = at_gateways.get(g["name"], 0.0)
-        colour = "black" if out else lines.to_rgba(np.array([load]))[0]
+        marker, colour, text = _state(g["name"], failed, idle)
+        out = marker == "X"
+        if out:
+            states[text] = _mark(marker, colour, text)
+        else:
+            colour = lines.to_rgba(np.array([load]))[0]
         axis.plot(
             [at[0]],
             [at[1]],
-            marker="X" if out else "^",
+            marker=marker,
             ms=_size(record) + 1.5,
             color=colour,
             mec="#111827",
@@ -338,13 +352,14 @@ def _loads(
             zorder=6,
         )
         if out or load >= HOT_PERCENT or len(record.start["gateways"]) <= MOST_NAMED:
-            hottest.append((at, f"{g['name']}: fails" if out else f"{g['name']} {load:.0f} %"))
+            what = "fails" if text == FAILS else "no traffic"
+            hottest.append((at, f"{g['name']}: {what}" if out else f"{g['name']} {load:.0f} %"))
     marks = [
         Line2D([], [], color="#e31a1c", lw=1.4, label="feeder (gateway to satellite)"),
         Line2D([], [], color="#e31a1c", lw=1.4, linestyle=(0, (2.5, 1.0)), label="ISL (satellite to satellite)"),
         _mark("^", "#fd8d3c", "gateway, with its load"),
     ]
-    return ([*marks, _mark("X", "black", "gateway that fails")] if failed else marks), hottest
+    return [*marks, *states.values()], hottest
 
 
 def _hottest(
@@ -450,14 +465,15 @@ def write_geojson(
         names = record.vertices["name"]
         for row in links.to_dict("records"):
             of = {"from": names[row["from"]], "to": names[row["to"]], "kind": KINDS[row["kind"]],
-                  "mean_mbps": row["mean_bps"] / 1e6, "capacity_mbps": row["capacity_bps"] / 1e6}  # fmt: skip
+                  "mean_mbps": round(row["mean_bps"] / 1e6, 3),
+                  "capacity_mbps": round(row["capacity_bps"] / 1e6, 3)}  # fmt: skip
             lines = [piece.tolist() for piece in _pieces(place, row["from"], row["to"])]
             features.append(_feature({"type": "MultiLineString", "coordinates": lines}, of))
     else:
         found = cells(record, what, direction, t_s, other)
         for cell, value in zip(record.cells.to_dict("records"), found.values.tolist(), strict=True):
             known = round(value, 4) if np.isfinite(value) else None
-            of = {"name": cell["name"], "terminals": cell["terminals"], what: known, "unit": found.unit}
+            of = {"name": cell["name"], "terminals": round(cell["terminals"], 1), what: known, "unit": found.unit}
             features.append(_feature({"type": "Point", "coordinates": [cell["lon_deg"], cell["lat_deg"]]}, of))
     write_text(file, quoting.geojson({"type": "FeatureCollection", "features": features}) + "\n")
 

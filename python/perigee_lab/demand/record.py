@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+    from perigee_lab.demand.summary import Summary
     from perigee_lab.runs.scenario import Scenario
 
 MANIFEST = "manifest.json"
@@ -41,10 +42,11 @@ AGAIN = "compute it again, with --force"
 
 @dataclass(frozen=True)
 class Progress:
-    """Numbers of chunks: of all, and of those that an earlier call has left."""
+    """Numbers of chunks: of all, and of those that an earlier call has left; length of a chunk."""
 
     chunks: int
     done: int
+    chunk_s: float
 
 
 def compute(
@@ -77,7 +79,7 @@ def compute(
         _make_room(out, key, force=force)
         _write_start(out, scenario, about, key)
         chunks = [n for n in range(about["chunks"]) if not _complete(out, n, key)]
-        tick = begin(Progress(about["chunks"], about["chunks"] - len(chunks)))
+        tick = begin(Progress(about["chunks"], about["chunks"] - len(chunks), _chunk_s(about)))
         for number in chunks:
             _write_chunk(out, demand, (about, key), number, threads)
             tick()
@@ -263,7 +265,7 @@ class Record:
         self.window_s: tuple[float, float] | None = None
 
     def between(self, from_s: float, to_s: float) -> Record:
-        """The record with `by_cell` and `totals` of a part of the time only.
+        """The record with `by_cell`, `links`, `hours` and `totals` of a part of the time only.
 
         Raises:
             DemandError: no interval of the record starts there.
@@ -277,23 +279,42 @@ class Record:
         return found
 
     @cached_property
-    def by_cell(self) -> pd.DataFrame:
-        """A row per cell, plan and direction, as in cells.csv."""
+    def _window(self) -> Summary | None:
         from perigee_lab.demand import summary
 
-        if self.window_s is None:
-            return checked.cells(self.folder / "cells.csv", AGAIN)
-        return summary.cells_between(self, *self.window_s)[0]
+        return None if self.window_s is None else summary.between(self, *self.window_s)
+
+    @cached_property
+    def by_cell(self) -> pd.DataFrame:
+        """A row per cell, plan and direction, as in cells.csv."""
+        return checked.cells(self.folder / "cells.csv", AGAIN) if self._window is None else self._window.cells
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """A row per link and direction, the fullest first, as in links.csv."""
+        import pandas as pd
+
+        return pd.read_csv(self.folder / "links.csv") if self._window is None else self._window.links
+
+    @cached_property
+    def hours(self) -> pd.DataFrame:
+        """A row per hour, plan and direction, as in hours.csv; hours outside the window have no values."""
+        import pandas as pd
+
+        return pd.read_csv(self.folder / "hours.csv") if self._window is None else self._window.hours
+
+    @property
+    def links_s(self) -> tuple[float, float]:
+        """Start and end of the time of `links`: that of the window, in full intervals of links."""
+        from perigee_lab.demand import summary
+
+        return summary.links_window(self, *(self.window_s or (0.0, float(self.start["duration_s"]))))
 
     @cached_property
     def totals(self) -> dict[str, dict[str, float]]:
         """Means of all cells by direction: elastic_bps and others, as in the manifest."""
-        from perigee_lab.demand import summary
-
-        if self.window_s is None:
-            found: dict[str, dict[str, float]] = self.manifest["totals"]
-            return found
-        return summary.cells_between(self, *self.window_s)[1]
+        found: dict[str, dict[str, float]] = (self.manifest if self._window is None else self._window.totals)["totals"]
+        return found
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

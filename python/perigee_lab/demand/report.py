@@ -129,8 +129,9 @@ def _hit(record: Record, other: Record) -> list[str]:
     found = []
     for share in (0.1, 0.5, 0.9):
         hit = lost[lost["lost_share"] >= share]
+        cells = "cell" if len(hit) == 1 else "cells"
         found.append(
-            f"{hit['terminals'].sum():,.0f} terminals in {len(hit)} cells lose {share:.0%} or more of their traffic"
+            f"{hit['terminals'].sum():,.0f} terminals in {len(hit)} {cells} lose {share:.0%} or more of their traffic"
         )
     return found
 
@@ -223,6 +224,7 @@ def _sections(record: Record) -> list[tuple[str, str]]:
     images = {
         what: webpage.image(_map(record, what), DPI, f"map: {what}") for what in ("rate", "below", "unserved", "load")
     }
+    busiest = f"At {maps.clock(maps.busiest(record, 0))}, the busiest interval of this record"
     return [
         (
             f"<h2>Users below {limit:g} Mbit/s by hour</h2>",
@@ -231,7 +233,7 @@ def _sections(record: Record) -> list[tuple[str, str]]:
         (f"<h2>Where users have less than {limit:g} Mbit/s</h2>", images["below"]),
         ("<h2>What an active terminal gets</h2>", images["rate"]),
         ("<h2>What is not served</h2>", images["unserved"]),
-        ("<h2>Load of ISLs, feeders and gateways</h2>", images["load"]),
+        ("<h2>Load of ISLs, feeders and gateways</h2>", f'<p class="note">{busiest}</p>{images["load"]}'),
         ("<h2>Ten hottest links</h2>", _links(record)),
         ("<h2>Worst cells</h2>", _worst(record)),
     ]
@@ -245,9 +247,7 @@ def _map(record: Record, what: str, other: Record | None = None) -> Any:
 
 def _hours(record: Record) -> Any:
     """Shares by local and UTC hour, of each plan."""
-    import pandas as pd
-
-    hours = pd.read_csv(record.folder / "hours.csv")
+    hours = record.hours
     figure = webpage.figure(maps.WIDE_IN, 2.6)
     axes = figure.subplots(1, 2, sharey=True)
     for axis, clock in zip(axes, ("local", "utc"), strict=True):
@@ -276,10 +276,9 @@ def _hours(record: Record) -> Any:
 
 def _links(record: Record) -> str:
     """The hottest links of each kind that can be full: feeders, gateways, ISLs, radios."""
-    import pandas as pd
-
-    links = pd.read_csv(record.folder / "links.csv").head(MOST_ROWS)
-    seconds = record.start["duration_s"]
+    links = record.links.head(MOST_ROWS)
+    since_s, until_s = record.links_s
+    seconds = until_s - since_s
     rows = [
         (f"{r['kind']} {r['from']}" + (f" to {r['to']}" if r["to"] != r["from"] else ""), r["direction"],
          f"{r['full_s'] / seconds:.0%}", f"{r['mean_mbps'] / 1e3:.2f}", f"{r['peak_mbps'] / 1e3:.2f}",
@@ -295,7 +294,11 @@ def _links(record: Record) -> str:
         "capacity, Gbit/s",
         "peak / capacity",
     )
-    return _table(head, rows)
+    note = ""
+    if record.window_s not in (None, record.links_s):
+        note = f"Links are recorded in intervals of {record.start['record_links_s']:g} s: from "
+        note += f"{maps.clock(since_s)} to {maps.clock(until_s)}."
+    return _table(head, rows) + (f'<p class="note">{quoting.html(note)}</p>' if note else "")
 
 
 def _worst(record: Record) -> str:

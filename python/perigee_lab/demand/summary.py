@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -70,17 +71,28 @@ def of(record: Record) -> Summary:
     return Summary(frame, links.frame(), cells.hours(), totals)
 
 
-def cells_between(record: Record, from_s: float, to_s: float) -> tuple[pd.DataFrame, dict[str, dict[str, float]]]:
-    """What cells got in a part of the time, and the means of all of them by direction."""
+def between(record: Record, from_s: float, to_s: float) -> Summary:
+    """Summary of a part of the time; links are those of its intervals (`record_links`), which may be longer."""
     cells = _Cells(record)
-    for number in range(int(from_s // record.chunk_s), record.chunks):
-        if number * record.chunk_s >= to_s:
+    since_s, until_s = links_window(record, from_s, to_s)
+    links = _Links(record, since_s, until_s)
+    for number in range(int(since_s // record.chunk_s), record.chunks):
+        if number * record.chunk_s >= until_s:
             break
         rows, paths = record.part("cells", number), record.part("paths", number)
         rows, paths = (f[(f["t_s"] >= from_s) & (f["t_s"] < to_s)] for f in (rows, paths))
         if len(rows):
             cells.add(rows, paths)
-    return cells.frame(), {name: cells.total(i) for i, name in enumerate(DIRECTIONS)}
+        of = record.part("links", number)
+        links.add(of[(of["t_s"] >= since_s) & (of["t_s"] < until_s)])
+    totals = {"totals": {name: cells.total(i) for i, name in enumerate(DIRECTIONS)}}
+    return Summary(cells.frame(), links.frame(), cells.hours(), totals)
+
+
+def links_window(record: Record, from_s: float, to_s: float) -> tuple[float, float]:
+    """Start and end of the intervals of links that overlap with a part of the time."""
+    length = float(record.start["record_links_s"])
+    return from_s // length * length, min(-(-to_s // length) * length, float(record.start["duration_s"]))
 
 
 class _Cells:
@@ -210,15 +222,16 @@ class _Cells:
 class _Links:
     """Sums over time of every link but beams."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, from_s: float = 0.0, to_s: float = math.inf) -> None:
         self.record = record
         self.frames: list[pd.DataFrame] = []
-        self.duration_s = float(record.start["duration_s"])
+        self.to_s = min(to_s, float(record.start["duration_s"]))
+        self.duration_s = self.to_s - from_s
         self.interval_s = float(record.start["record_links_s"])
 
     def add(self, rows: pd.DataFrame) -> None:
         rows = rows[rows["kind"] != BEAM].copy()
-        length_s = np.minimum(self.interval_s, self.duration_s - rows["t_s"])
+        length_s = np.minimum(self.interval_s, self.to_s - rows["t_s"])
         for name in ("mean_bps", "peak_bps", "capacity_bps", "full_s"):
             rows[name] = rows[name].astype(np.float64)
         rows["bits"] = rows["mean_bps"] * length_s
