@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perigee_lab.results import cell_plots
 from perigee_lab.results.cell_plots import MOST_PANELS, heat_map, lines
 from perigee_lab.results.cells import Axis, Index, Sweep
 from perigee_lab.results.metrics import mean_and_interval
@@ -108,3 +109,8 @@ def test_too_many_combinations_are_said_to_be_left_out() -> None:
     assert len(shown(figure)) == MOST_PANELS < 30
     assert f"the first {MOST_PANELS} of 30 combinations" in figure.get_suptitle()
     assert not any(math.isnan(v) for axes in shown(figure) for line in points(axes) for v in line)
+
+
+def test_intervals_end_at_the_maximum_of_the_metric() -> None:
+    assert cell_plots._upper("jain", [0.5, 0.99], [0.1, 0.1]) == pytest.approx([0.1, 0.01])
+    assert cell_plots._upper("goodput_mbps", [0.99], [0.1]) == [0.1]

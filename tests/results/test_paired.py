@@ -67,7 +67,7 @@ def test_equal_differences_have_no_interval() -> None:
     found = differences({1: 3.0, 2: 4.0}, {1: 2.0, 2: 3.0}, "jain", "x", "y")
     assert math.isnan(found.low)
     assert math.isnan(found.p)
-    assert str(found) == "x - y, jain: 1 in each of 2 seeds: nothing random has a part"
+    assert str(found) == "x - y, jain: 1 in each of 2 seeds: without variation there is no interval"
 
 
 def test_runs_of_a_folder_are_paired_by_seed(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ MOST_PICTURES = 40
 # Maximum number of panels in a figure of lines, of lines in a panel, and of rows in a heat map.
 MOST_PANELS, MOST_LINES, MOST_ROWS = 24, 8, 12
 SEED = "run.seed"
+# Maxima of metrics, above which an interval by Student's t may extend.
+MOST = {"jain": 1.0}
 
 
 def pictures(sweep: Sweep, folder: Path) -> list[Path]:
@@ -87,7 +89,7 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
         for name, place in of_panel:
             points = [_mean(sweep, metric, {x: v, **place}) for v in places]
             heights, halves = [p[0] for p in points], [p[1] for p in points]
-            bars = None if all(map(math.isnan, halves)) else halves
+            bars = None if all(map(math.isnan, halves)) else [halves, _upper(metric, heights, halves)]
             axes.errorbar(
                 list(places.values()), heights, yerr=bars, capsize=2.5, label=quoting.plot(name), **look[name].both()
             )
@@ -228,6 +230,12 @@ def _text(value: Any) -> str:
 
 def _value(cell: Any) -> float | None:
     return float(cell) if isinstance(cell, (int, float)) and not math.isnan(cell) else None
+
+
+def _upper(metric: str, heights: list[float], halves: list[float]) -> list[float]:
+    """Upper parts of intervals, which end at the maximum of the metric."""
+    most = MOST.get(metric, math.inf)
+    return [min(half, max(most - height, 0.0)) for height, half in zip(heights, halves, strict=True)]
 
 
 def _mean(sweep: Sweep, metric: str, place: dict[str, Any]) -> tuple[float, float]:

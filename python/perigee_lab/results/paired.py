@@ -87,7 +87,7 @@ class Paired:
         head = f"{self.a} - {self.b}, {self.metric}: {self.mean:.4g}{f' {unit}' if unit else ''}"
         n = f"{len(self.differences)} seeds"
         if math.isnan(self.p):
-            return f"{head} in each of {n}: nothing random has a part"
+            return f"{head} in each of {n}: without variation there is no interval"
         return f"{head} (95 % interval {self.low:.4g} to {self.high:.4g}, p = {self.p:.2g}, {n})"
 
 
