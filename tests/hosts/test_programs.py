@@ -141,7 +141,7 @@ def test_programs_that_exit_on_sigterm_were_running_at_the_end() -> None:
     stories("exited", 250_000_010, 1, b"", 3)
     assert [s.ending for s in stories.all] == [
         "exit code 0 after 1e-09 s",
-        "was still running at the end; exit code 3 0.25 s after SIGTERM",
+        "was still running at the end; exit code 3, 250 ms after SIGTERM",
         "was still running at the end, did not exit on SIGTERM, and was killed",
         "was not started before the end",
         "was still running at the end, and ended on SIGTERM",

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import perigee_lab as perigee
@@ -21,7 +22,7 @@ from perigee_lab.results.report.data import shown_flows
 from perigee_lab.results.report.limits import strips
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.sender_limits import NAMES
-from perigee_lab.results.why import FlowLimits, limits
+from perigee_lab.results.why import FlowLimits, limits, text
 from why_cases import CASES, QUICK, Case, case, change
 
 RIGHT = 0.95
@@ -325,3 +326,15 @@ def test_flow_control_of_quic_is_read_from_a_qlog(
     remedies = [note for note in of.notes if "initial_max_data" in note]
     assert bool(remedies) == (name == "receive_window")
     assert all("100 kB per round trip of 100 ms are 8 Mbit/s" in note for note in remedies)
+
+
+def test_a_flow_without_any_evidence_is_one_line() -> None:
+    shares = np.zeros((4, len(NAMES)))
+    shares[:, NAMES.index("unknown")] = 1
+    limits = FlowLimits(0, "a", "programs", 0.0, 4.0, np.arange(5) * 10**9, shares)
+    assert text._of_flow(limits, "") == [
+        "a (programs): the limits are unknown: the record has packets of this flow, but no state of its sender"
+    ]
+    shares[1] = 0
+    shares[1, NAMES.index("application")] = 1
+    assert len(text._of_flow(limits, "")) == 4

@@ -180,9 +180,11 @@ pub struct PyAck {
     /// Departure of the newest packet that the receiver had, in ns of the sender's clock; None if the
     /// peer does not report it.
     sent_ns: Option<i64>,
-    /// Its arrival, in ns of the receiver's clock, which has an unknown offset; None as above.
+    /// Its arrival, in ns of the receiver's clock, which has an unknown offset; None if the peer
+    /// does not report it.
     received_ns: Option<i64>,
-    /// One-way delay plus the offset of the clocks, received_ns - sent_ns, in ns; None as above.
+    /// One-way delay plus the offset of the clocks, received_ns - sent_ns, in ns; None if the peer does
+    /// not report it.
     one_way_ns: Option<i64>,
     /// Telemetry of each hop, in path order; empty unless the class requests it and the path
     /// provides it.

@@ -195,7 +195,7 @@ def _probes(results: Sequence[Run]) -> list[str]:
         lines.append(
             f"ping {flow}{beside}: {cells}"
             # Measurements have no paths.
-            + ("" if math.isnan(pathless) else f"; without a path {pathless} times{more}")
+            + ("" if math.isnan(pathless) else f"; without a path {_count(pathless, 'time')}{more}")
             + (f"; {_count(lost, 'lost probe')}{more}" if lost else "")
         )
     return lines

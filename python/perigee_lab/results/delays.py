@@ -36,7 +36,11 @@ class Distribution:
     def line(self) -> str:
         """Human-readable."""
         values = ", ".join(f"{LABELS[key]} {value:.3f} ms" for key, value in self.quantiles.items())
-        what = f"{self.count} RTTs" if self.of == "rtt" else f"{self.count} packets, one-way delay ({self.of})"
+        what = (
+            f"{self.count} RTTs of TCP or QUIC"
+            if self.of == "rtt"
+            else f"{self.count} packets, one-way delay ({self.of})"
+        )
         return f"{self.flow}: {what}: {values}"
 
 

@@ -129,8 +129,7 @@ class Story:
             return f"{running}, did not exit on SIGTERM, and was killed"
         if self.exited_code == -signal.SIGTERM:
             return f"{running}, and ended on SIGTERM"
-        after_s = (self.exited_ns - self.terminated_ns) / 1e9
-        return f"{running}; {_how(self.exited_code)} {after_s:.3g} s after SIGTERM"
+        return f"{running}; {_how(self.exited_code)}, {_length(self.exited_ns - self.terminated_ns)} after SIGTERM"
 
     @property
     def exit_code(self) -> int:
@@ -157,6 +156,10 @@ class Story:
 
 def _how(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"killed by signal {named(-code)}"
+
+
+def _length(ns: int) -> str:
+    return f"{ns / 1e9:.3g} s" if ns >= 1e9 else f"{ns / 1e6:.0f} ms" if ns >= 1e6 else "less than 1 ms"
 
 
 def named(number: int) -> str:

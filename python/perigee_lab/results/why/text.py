@@ -40,6 +40,9 @@ def _of_flow(f: FlowLimits, label: str) -> list[str]:
     title = f"{label}{f.name} ({f.cc})"
     if life <= 0:
         return [quoting.terminal(f"{title}: it never sent")]
+    if all(name == "unknown" for name, seconds in totals.items() if seconds > 0):
+        why = "the limits are unknown: the record has packets of this flow, but no state of its sender"
+        return [quoting.terminal(f"{title}: {why}"), *(f"  {quoting.terminal(note)}" for note in f.notes)]
     lines = [quoting.terminal(f"{title}: {headline(f)}")]
     shares = sorted(((s / life, name) for name, s in totals.items()), reverse=True)
     lines += [
