@@ -115,7 +115,8 @@ def rate(m: Row) -> str:
     return f"{100 * m['goodput']:.1f} / {m['rtt_p99']:.0f}"
 
 
-HEAD = ("100 flows: goodput, Jain, queue", "51 %: mean, p99, queue", "85 %: mean, p99, queue", "turns: Mbit/s, RTT p99")
+HEAD = ("100 flows: goodput, Jain, queue", "51 % load: mean, p99, queue", "85 % load: mean, p99, queue",
+        "alternating: Mbit/s, RTT p99")  # fmt: skip
 
 
 def compared(of: Results, names: dict[str, str]) -> str:

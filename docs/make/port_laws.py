@@ -103,9 +103,9 @@ CASES = {
 }
 TURNS = Case((50, 50), more=alternating())
 FAULTS_OF = {
-    "turns, one port": TURNS._replace(access=False),
+    "changing rate, one port": TURNS._replace(access=False),
     "20 flows, one port": Case((50,) * 20, access=False),
-    "turns, three ports": TURNS,
+    "changing rate, three ports": TURNS,
 }
 FAULTS: dict[str, dict[str, object]] = {
     "none": {},
