@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perigee_lab.demand.record import Record
 
 MAPS = ("rate", "below", "unserved", "load", "lost")
-WIDE_IN = 7.16
+WIDE_IN, HIGH_IN = 7.16, 3.75
 ISL, FEEDER = KINDS.index("isl"), KINDS.index("feeder")
 # Frames of a film: more of a day than this are hard to follow.
 MOST_FRAMES = 96
@@ -72,7 +72,7 @@ def draw(record: Record, what: str, direction: int, t_s: float | None, other: Re
     """Draws a map. Raises DemandError for damaged records, and for two with different cells."""
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(WIDE_IN, 4.0), layout="constrained")
+    figure, axis = plt.subplots(figsize=(WIDE_IN, HIGH_IN), layout="constrained")
     _draw(figure, axis, record, what, direction, t_s, other)
     return figure
 
@@ -113,7 +113,7 @@ def _draw(
         ground = record.cells
         dots = what != "load" and len(ground) <= MOST_DOTS
         cells_at = list(zip(ground["lon_deg"].tolist(), ground["lat_deg"].tolist(), strict=True)) if dots else []
-        labels(figure, axis, named or gateways, [*(at for at, _ in gateways), *cells_at], 6.5)
+        labels(figure, axis, named or gateways, [*(at for at, _ in gateways), *cells_at], 6.5, 9.0)
 
 
 def _zoom(axis: Any, record: Record) -> None:
@@ -439,7 +439,7 @@ def film(record: Record, what: str, direction: int, file: Path) -> None:
         raise RecordError("a film shows one record: say --map rate, below, unserved or load")
     step_s = max(record.start["record_links_s"], record.start["duration_s"] / MOST_FRAMES)
     writer = PillowWriter(fps=FRAMES_PER_S)
-    figure = plt.figure(figsize=(WIDE_IN, 4.0), layout="constrained")
+    figure = plt.figure(figsize=(WIDE_IN, HIGH_IN), layout="constrained")
     try:
         with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
             # The writer chooses the format by file extension.

@@ -240,7 +240,7 @@ def _sections(record: Record) -> list[tuple[str, str]]:
 
 
 def _map(record: Record, what: str, other: Record | None = None) -> Any:
-    figure = webpage.figure(maps.WIDE_IN, 4.0)
+    figure = webpage.figure(maps.WIDE_IN, maps.HIGH_IN)
     maps.draw_on(figure, record, what, other)
     return figure
 

@@ -283,8 +283,11 @@ def labels(
     named: Sequence[tuple[tuple[float, float], str]],
     places: Sequence[tuple[float, float]],
     size: float = 8,
+    apart: float = 0.0,
 ) -> None:
     """Labels points so that names overlap neither names nor places; a distant label gets a line.
+
+    Names keep a distance of `apart` points from other places if another spot in the same ring allows it.
 
     `named` is points (longitude, latitude) with their names, the most important first; a name without
     space near its point is omitted.
@@ -310,7 +313,15 @@ def labels(
         label.update_positions(renderer)
         # Extent without the line.
         box = Text.get_window_extent(label, renderer)
-        for ring, dx, dy in _spots(box.width * points, box.height * points):
+        own = axis.transData.transform(at)
+        others = [d for d in dots if np.hypot(*(d - own)) > 1]
+        spots = _spots(box.width * points, box.height * points)
+
+        def crowded(spot: tuple[int, float, float], box: Any = box, others: Any = others) -> tuple[int, bool]:
+            near = box.translated(spot[1] / points, spot[2] / points).padded(apart / points)
+            return spot[0], apart > 0 and any(near.contains(*d) for d in others)
+
+        for ring, dx, dy in sorted(spots, key=crowded):
             moved = box.translated(dx / points, dy / points)
             inside = view.x0 <= moved.x0 and moved.x1 <= view.x1 and view.y0 <= moved.y0 and moved.y1 <= view.y1
             if inside and not any(moved.overlaps(t) for t in taken):
