@@ -341,6 +341,25 @@ def test_qlogs_of_several_writers_have_the_same_rows(tmp_path: Path, name: str) 
     assert log.has_clock == (name != "quinn")
 
 
+@pytest.mark.parametrize("damage", ["truncated", "without an end of line", "a huge number"])
+def test_a_damaged_record_of_a_qlog_costs_only_itself(tmp_path: Path, damage: str) -> None:
+    head = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {"vantage_point": {"type": "server"}}}
+    records = [f"\x1e{json.dumps(r)}\n" for r in (head, *qlog_events())]
+    records[2] = {
+        "truncated": records[2][:40] + "\n",
+        "without an end of line": records[2][:40],
+        "a huge number": records[2].replace('"packet_number": 1', '"packet_number": ' + 5000 * "9"),
+    }[damage]
+    log = read_log(written(tmp_path, "a.qlog", "".join(records)), Asked())
+    first, second = log.flows[0].rows
+    assert (first["sent_packets"], first["delivered_bytes"], first["retransmits"]) == (4, 2400, 1)
+    assert second["rtt_ns"] == 29_500_000
+    assert log.remarks[0] == "a record is damaged and left out, the first in line 3: counts may be too low"
+    records[4] = records[5] = "{\n"
+    log = read_log(written(tmp_path, "a.qlog", "".join(records)), Asked())
+    assert log.remarks[0].startswith("3 records are damaged and left out, the first in line 3")
+
+
 def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
     text = '{"qlog_version": "0.3", "traces": [{"events": []}]}'
     (tmp_path / "a.qlog").write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ acknowledged and lost.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from perigee_lab.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError, at, instant_ns, number
@@ -181,25 +181,26 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     log = Log("qlog")
     traces: list[_Trace] = []
     whole: list[str] = []
-    for where, line in lines:
-        text = line.lstrip(SEPARATOR).strip()
-        if not text:
-            continue
-        data = _object(text) if not whole else None
-        if data is None:
+    damaged: list[int] = []
+    for where, text in _records(lines):
+        data = _object(text) if traces or not whole else None
+        if traces and data is None:
+            # A truncated record, for instance: the next one is complete again (RFC 7464, section 2.1).
+            damaged.append(where)
+        elif data is None:
             # JSON over several lines, or damaged input.
-            whole.append(line)
+            whole.append(text)
         elif at(data, "traces") is not None or (not traces and at(data, "trace") is None and at(data, "name") is None):
-            whole.append(line)
+            whole.append(text)
         elif at(data, "trace") is not None:
             traces.append(_Trace(data["trace"], len(traces) + 1))
         elif traces:
             traces[-1].event(data, log, f"line {where}")
     if not traces:
         traces = _whole("\n".join(whole), log)
-    else:
-        for line in whole:
-            log.strange.append(f"a line that is no JSON: {line[:60]!r}")
+    elif damaged:
+        many = f"{len(damaged)} records are" if len(damaged) > 1 else "a record is"
+        log.remarks.append(f"{many} damaged and left out, the first in line {damaged[0]}: counts may be too low")
     log.flows = [t.flow for t in traces if t.flow.rows]
     if not log.flows:
         raise LogError("no trace of it has recovery metrics (RTT, congestion window): its writer may not log them")
@@ -215,6 +216,14 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
             f"{received} bytes of streams were received by who wrote it: when, a qlog of the other end tells"
         )
     return log
+
+
+def _records(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Records with their lines. One that breaks off has no end of line before the next record."""
+    for where, line in lines:
+        for part in line.split(SEPARATOR):
+            if text := part.strip():
+                yield where, text
 
 
 def _object(text: str) -> Any:
