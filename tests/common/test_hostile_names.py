@@ -570,5 +570,22 @@ def test_a_name_of_a_scenario_file_is_one(tmp_path: Path, cli: Cli) -> None:
         perigee.loads(SMALL, name="a\nb")
 
 
+def test_a_name_of_a_log_is_one(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "a\x1bb.csv").write_text("time_s,rtt_ms\n1,20\n2,20\n", encoding="utf-8")
+    for kind in ("log", "capture"):
+        done = cli("import", kind, "a\x1bb.csv", "--out", "in")
+        assert done.returncode == 2
+        assert "a\\x1bb.csv: the file's name contains the control character U+001B" in done.stderr
+        assert not (tmp_path / "in").exists()
+
+
+@pytest.mark.parametrize("words", [("--out", "o\x1b[31mut"), ("--out=o\x1b[31mut",), ("-o", "o\x1b[31mut")])
+def test_a_name_of_results_is_one(small: Path, cli: Cli, words: tuple[str, ...]) -> None:
+    done = cli("pack" if words[0] == "-o" else "run", small, *words)
+    assert done.returncode == 2
+    assert "--out o\\x1b[31mut contains the control character U+001B" in done.stderr
+    assert not (small.parent / "o\x1b[31mut").exists()
+
+
 def test_trust_is_not_given_by_texts_that_are_made() -> None:
     assert not isinstance(quoting.terminal(trust.Said("a.py:X")), trust.Said)

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from perigee_lab.cli.arguments import without_programs
+from perigee_lab.cli.arguments import refuse_odd_results, without_programs
 from perigee_lab.cli.ending import reported
 from perigee_lab.cli.groups import Grouped
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED
@@ -33,7 +33,9 @@ app = typer.Typer(
 def main() -> None:
     """Entry point: turns user errors into messages and exit codes."""
     try:
-        app(args=without_programs(sys.argv[1:]))
+        arguments = without_programs(sys.argv[1:])
+        refuse_odd_results(arguments)
+        app(args=arguments)
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Arguments that belong to programs instead of Perigee."""
+"""The words of a command line: arguments of programs, and names of results."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
+
+from perigee_lab.common import names
+from perigee_lab.common.errors import stop
 
 AT = "--at"
 # Commands that take a program after their arguments.
 COMMANDS = ("exec", "shell", "emulate")
 # All arguments are those of a program; its help lists them.
 PASSED_ON = "gateway"
+OUT = ("--out", "-o")
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
@@ -28,3 +33,13 @@ def without_programs(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     first = list(arguments).index(AT)
     return [*arguments[:first], "--programs", json.dumps(arguments[first:])]
+
+
+def refuse_odd_results(arguments: Sequence[str]) -> None:
+    """Ends the command if --out has a control character, which its messages would pass to the terminal."""
+    ours = list(arguments)[: list(arguments).index("--")] if "--" in arguments else list(arguments)
+    values = [after for word, after in itertools.pairwise(ours) if word in OUT]
+    values += [word.partition("=")[2] for word in ours if word.startswith("--out=")]
+    for value in values:
+        if why := names.problem(value):
+            stop(f"--out {names.visible(value)} {why}")

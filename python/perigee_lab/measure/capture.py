@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
+from perigee_lab.common import names
 from perigee_lab.common.files import RecordError
 from perigee_lab.measure import wireshark
 from perigee_lab.measure.store import UNKNOWN, About, manifest_of, stored
@@ -57,6 +58,7 @@ def import_capture(
     """
     if not file.is_file():
         raise RecordError(f"{file}: there is no such file" if not file.exists() else f"{file} is no plain file")
+    refuse_name(file)
 
     # Before the record is created: tshark may be missing.
     theirs = {wireshark.KEY: wireshark.classified(file)} if reading.wireshark else {}
@@ -101,6 +103,12 @@ def refuse_warmup(file: Path, warmup_ns: int, duration_ns: int) -> None:
         raise RecordError(
             f"{file}: --warmup {warmup_ns / 1e9:g}s leaves out all of its {duration_ns / 1e9:g} s; take less"
         )
+
+
+def refuse_name(file: Path) -> None:
+    """Raises RecordError for a file whose name no record can have."""
+    if why := names.problem(file.name):
+        raise RecordError(f"{names.visible(str(file))}: the file's name {why}")
 
 
 def stem_of(file: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import names
 from perigee_lab.common.files import RecordError
-from perigee_lab.measure.capture import refuse_warmup, stem_of
+from perigee_lab.measure.capture import refuse_name, refuse_warmup, stem_of
 from perigee_lab.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError
 from perigee_lab.measure.logs.reader import read_log
 from perigee_lab.measure.store import UNKNOWN, About, add_tables, as_table, manifest_of, stored
@@ -37,6 +37,7 @@ def import_log(
         RecordError: the format is unknown, the log needs an option, or the record exists.
         OSError: a file cannot be read or written.
     """
+    refuse_name(file)
     try:
         log = read_log(file, asked, written_by)
         _refuse_names(log)
