@@ -247,3 +247,22 @@ def test_a_store_that_is_damaged_holds_no_answers(folder: Folder) -> None:
     for text in ("", "[]", '{"a": 1}', "\xff"):
         trust.store().write_text(text, encoding="latin-1")
         assert not trust.is_remembered(folder.code)
+
+
+@pytest.mark.parametrize(
+    ("value", "files", "modules"),
+    [
+        ("my.py:X", ["my.py"], []),
+        ('["a.py:X", "b c.py:Y"]', ["a.py", "b c.py"], []),
+        ("{law='pkg.mod:Z'}", [], ["pkg.mod"]),
+        # Would take an hour if the time were quadratic.
+        ("9" * 1_000_000 + " %", [], []),
+        ("a:-" * 300_000, [], []),
+    ],
+)
+def test_code_is_found_in_overrides_of_any_length(
+    tmp_path: Path, value: str, files: list[str], modules: list[str]
+) -> None:
+    found = trust.of([f"key={value}"], tmp_path, trust=False)
+    assert found.files == {(base / f).resolve() for f in files for base in (tmp_path, Path())}
+    assert found.modules == set(modules)

@@ -158,7 +158,7 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
 
 def split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
     """Overrides, and keys with several values. Commas in brackets or quotes belong to a value."""
-    from perigee_lab.common.quantities import quantity
+    from perigee_lab.common.quantities import repeated
     from perigee_lab.results.cells import Axis
 
     single: list[str] = []
@@ -171,11 +171,8 @@ def split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
             continue
         if "" in parts:
             stop(f"--set {text!r} has an empty value: give comma-separated values")
-        # Compared as text: floats cannot distinguish all seeds.
-        read = [q if (q := quantity(p)).unit else p for p in parts]
-        twice = [p for i, p in enumerate(parts) if read[i] in read[:i]]
-        if twice and not zip_values:
-            stop(f"--set {text!r}: {twice[0]} is given twice")
+        if not zip_values and (twice := repeated(parts)) is not None:
+            stop(f"--set {text!r}: {twice} is given twice")
         if key.strip() in {a.key for a in axes}:
             stop(f"--set {key.strip()} is given twice: put all its values into one")
         axes.append(Axis(key.strip(), tuple(parts)))

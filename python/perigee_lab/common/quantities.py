@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -28,13 +29,31 @@ def quantity(text: str) -> Quantity:
     found = _core.quantity(text) if encodable(text) else None
     if found is not None:
         return Quantity(*found)
+    number = _number(text)
+    return Quantity(TEXT, "", text.strip()) if number is None else Quantity(NUMBER, "", float(number))
+
+
+def _number(text: str) -> Decimal | None:
+    """A number or a percentage: as decimals, 0.7 % is 0.007, and 0.7 / 100 is not."""
     body, percent, rest = text.strip().partition("%")
     try:
-        # As decimals: 0.7 % is 0.007, and 0.7 / 100 is not.
-        number = float(Decimal(body.strip()).scaleb(-2)) if percent and not rest else float(text)
+        found = Decimal(body.strip()).scaleb(-2) if percent and not rest else Decimal(text.strip())
+        return found if math.isfinite(float(found)) else None
     except (ValueError, ArithmeticError):
-        number = math.nan
-    return Quantity(NUMBER, "", number) if math.isfinite(number) else Quantity(TEXT, "", text.strip())
+        return None
+
+
+def repeated(texts: Iterable[str]) -> str | None:
+    """The first text with the value of an earlier one: `1%` after `0.01`; None without any."""
+    seen: set[object] = set()
+    for text in texts:
+        found = quantity(text)
+        # Exactly: floats cannot distinguish all seeds.
+        value = _number(text) if found.kind == NUMBER else found
+        if value in seen:
+            return text
+        seen.add(value)
+    return None
 
 
 def encodable(text: str) -> bool:

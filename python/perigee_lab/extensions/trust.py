@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
-_NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
+# The first form starts only at the start of a word, else long words would take quadratic time.
+_NAMED = re.compile(r"""(?<![^\s"'=,\[\]{}])([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
 
 ARCHIVE = "archive:"
 """Prefix of the entries of archives in the store, before their hash."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import names, quoting
 from perigee_lab.common.files import RecordError, write_text
-from perigee_lab.common.quantities import quantity
+from perigee_lab.common.quantities import NUMBER, quantity
 from perigee_lab.common.reading import MOST_TEXT, opened, read_text
 from perigee_lab.common.structures import Reader
 from perigee_lab.results import summary_cache
@@ -216,14 +216,15 @@ def bare(value: str) -> str:
 
 
 def number(value: str) -> float | int | str:
-    """A value as a number if possible, else as text."""
+    """A value as a number if possible (2 % is 0.02), else as text."""
     for kind in (int, float):
         try:
             found = kind(value)
         except ValueError:
             continue
         return found if math.isfinite(found) else value
-    return value
+    percent = quantity(value) if value.endswith("%") else None
+    return percent.value if percent is not None and percent.kind == NUMBER else value
 
 
 def write_index(folder: Path, index: Index) -> None:

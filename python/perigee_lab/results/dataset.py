@@ -247,10 +247,10 @@ def _condition(text: str, data: Any) -> Any:
         there = [v for v in _table(data, columns=[name])[name].unique().to_pylist() if v is not None]
         return pc.field(name).isin(pa.array(_chosen(text, name, found["sign"], value, there), pa.string()))
     if not (pa.types.is_string(kind) or pa.types.is_dictionary(kind)):
-        try:
-            value = float(value)
-        except ValueError:
-            raise RecordError(f"--where {text!r}: {name} is a number") from None
+        wanted = quantity(value)
+        if wanted.kind != NUMBER:
+            raise RecordError(f"--where {text!r}: {name} is a number")
+        value = wanted.value
     return getattr(pc, SIGNS[found["sign"]])(pc.field(name), value)
 
 

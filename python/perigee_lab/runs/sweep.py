@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, make_ready
+from perigee_lab.common.quantities import repeated
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.results import cells, dataset
 from perigee_lab.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
@@ -132,10 +133,16 @@ def axes_of(base: Scenario, axes: Sequence[Axis], path: Path) -> list[Axis]:
 
 
 def combinations(axes: Sequence[Axis], *, zip_values: bool) -> list[tuple[str, ...]]:
-    """Values of each cell. Raises RecordError for too many cells, or values that cannot be zipped."""
+    """Values of each cell.
+
+    Raises RecordError for too many cells, values that are given twice, or that cannot be zipped.
+    """
     if zip_values:
         return _together(axes)
     check_size(axes)
+    for a in axes:
+        if (twice := repeated(map(cells.bare, a.values))) is not None:
+            raise RecordError(f"{a.key}: {twice} is given twice: give each value once, in any notation")
     return list(itertools.product(*(a.values for a in axes)))
 
 
@@ -297,6 +304,6 @@ def _values(key: str, values: list[object], zip_values: bool) -> list[str]:
     if not values:
         raise RecordError(f"{key}: the list of values is empty")
     found = [line.partition("=")[2] for v in values for line in overrides({"v": v}, {})]
-    if len(set(found)) < len(found) and not zip_values:
+    if not zip_values and repeated(map(cells.bare, found)) is not None:
         raise RecordError(f"{key}: a value is given twice: {', '.join(found)}")
     return found
