@@ -93,3 +93,6 @@ def test_pages_are_frames_in_notebooks(folder: Path, tmp_path: Path) -> None:
         assert "canvas" in view.text
     with pytest.raises(RecordError):
         perigee.show(tmp_path / "nothing")
+    for odd, name in ((None, "NoneType"), ([None], "NoneType"), ([], "none"), (7, "int"), (sweep, "Sweep")):
+        with pytest.raises(TypeError, match=f"runs must be a Run, .* or a record's folder, not {name}"):
+            perigee.show(odd)  # type: ignore[arg-type]

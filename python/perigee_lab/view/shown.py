@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ def show(runs: Run | Sequence[Run] | str | Path, *, height_px: int = 720, trust:
         trust: run the Python code that the scenario names.
 
     Raises:
+        TypeError: `runs` is something else, or empty.
         RecordError: the folder has no records.
         UntrustedError, PluginError, ScenarioError: the scenario cannot be rebuilt.
     """
@@ -32,5 +34,9 @@ def show(runs: Run | Sequence[Run] | str | Path, *, height_px: int = 720, trust:
     elif isinstance(runs, (str, Path)):
         chosen = find_records(runs)
     else:
-        chosen = list(runs)
+        chosen = list(runs) if isinstance(runs, Iterable) else [runs]
+        odd = [type(run).__name__ for run in chosen if not isinstance(run, Run)]
+        if odd or not chosen:
+            given = odd[0] if odd else "none"
+            raise TypeError(f"runs must be a Run, several (as run_all returns them), or a record's folder, not {given}")
     return Page(page(chosen, trust=trust), height_px)
