@@ -23,6 +23,7 @@ from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError
 from perigee_lab.results import dataset, summary_cache
 from perigee_lab.results.cells import open_sweep
+from perigee_lab.results.delays import distributions
 from perigee_lab.results.run import open_record
 from perigee_lab.results.summary import about_seeds
 from perigee_lab.runs import transfer
@@ -123,6 +124,34 @@ def test_tables_that_contradict_each_other_are_named(record: Path, cli: Cli) -> 
         assert open_record(record).summary
     done = cli("report", "out")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "says"),
+    [
+        ("count", [1, 2**64 - 1], "row 2: count is 18446744073709551615, must be at least 1, and at most"),
+        ("count", [0, 1], "row 1: count is 0, must be at least 1"),
+        ("flow", [0, 4_000_000_000], "row 2: flow 4000000000 is not in flow_totals"),
+        ("direction", ["forward", "up"], "row 2: direction is up, must be forward or return"),
+        ("delay_us", [7, 7], "row 2: it repeats the previous one"),
+        ("delay_us", [8, 7], "row 2: it is not in order"),
+    ],
+)
+def test_a_damaged_row_of_delays_is_named(record: Path, cli: Cli, column: str, values: list[Any], says: str) -> None:
+    def change(table: pa.Table) -> pa.Table:
+        rows = {"flow": [0, 0], "direction": ["forward"] * 2, "delay_us": [7, 8], "count": [1, 1], column: values}
+        return pa.table({f.name: pa.array(rows[f.name], f.type) for f in table.schema})
+
+    edited(record, "delays", change)
+    edited(
+        record, "flow_totals", lambda t: t.set_column(t.column_names.index("cc"), "cc", pa.array(["programs"] * len(t)))
+    )
+    (record / "summary.json").unlink()
+    with pytest.raises(RecordError, match=rf"delays\.parquet is damaged: {says}"):
+        distributions(open_record(record))
+    done = cli("report", "out")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert says in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,12 @@ def opened(path: Path, name: str, rows: int | None) -> Iterator[TableFile]:
             file.close()
 
 
+def wrong_row(folder: Path | None, table: str, row: int, what: str) -> RecordError:
+    """The error of a row of a table, counted from 0, that cannot be one."""
+    where = table if folder is None else folder / f"{table}.parquet"
+    return RecordError(f"{where} is damaged: row {row + 1}: {what}: {AGAIN}")
+
+
 @contextmanager
 def consistent(folder: Path | None) -> Iterator[None]:
     """Converts errors of computations over a record's tables that contradict each other.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.checked import AGAIN
+from perigee_lab.results.checked import wrong_row
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -77,5 +77,4 @@ def _check_sums(run: Run, part: Any, started_ns: int) -> None:
 
 
 def _wrong(run: Run, row: int, what: str) -> RecordError:
-    where = "limits" if run.folder is None else str(run.folder / "limits.parquet")
-    return RecordError(f"{where} is damaged: row {row + 1}: {what}: {AGAIN}")
+    return wrong_row(run.folder, "limits", row, what)
