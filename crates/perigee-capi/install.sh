@@ -14,6 +14,8 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../../Cargo.toml" | head -
 
 for folder in "$prefix" "$libdir"; do
 	case $folder in
+	*[!A-Za-z0-9/._+~:@%,-]*)
+		echo "PREFIX and LIBDIR have letters, digits and /._+~:@%,- only, as pkg-config wants: not $folder" >&2; exit 2 ;;
 	/*) ;;
 	*) echo "PREFIX and LIBDIR are absolute paths, not $folder" >&2; exit 2 ;;
 	esac
@@ -28,11 +30,11 @@ install -m 644 "$here/include/perigee_cc.h" "$root$prefix/include/perigee_cc.h"
 install -m 644 "$built/libperigee_capi.a" "$root$libdir/libperigee_cc.a"
 if [ -f "$built/libperigee_capi.dylib" ]; then
 	install -m 755 "$built/libperigee_capi.dylib" "$root$libdir/libperigee_cc.0.dylib"
-	ln -sf libperigee_cc.0.dylib "$root$libdir/libperigee_cc.dylib"
+	ln -sfn libperigee_cc.0.dylib "$root$libdir/libperigee_cc.dylib"
 else
 	install -m 755 "$built/libperigee_capi.so" "$root$libdir/libperigee_cc.so.$version"
-	ln -sf "libperigee_cc.so.$version" "$root$libdir/libperigee_cc.so.0"
-	ln -sf libperigee_cc.so.0 "$root$libdir/libperigee_cc.so"
+	ln -sfn "libperigee_cc.so.$version" "$root$libdir/libperigee_cc.so.0"
+	ln -sfn libperigee_cc.so.0 "$root$libdir/libperigee_cc.so"
 fi
 # Paths below the prefix are relative to it, so that the installed files can be moved.
 case $libdir in

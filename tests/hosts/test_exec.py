@@ -285,3 +285,20 @@ def test_exec_needs_a_kernel(cli: Cli, scenario: Path, tmp_path: Path, monkeypat
     assert kernels.sound() == []
     done = cli("exec", scenario, "--at", "s1", "--", "true")
     assert (done.returncode, "perigee kernel build" in done.stderr) == (2, True)
+
+
+@pytest.mark.slow
+@real
+def test_a_program_that_writes_for_ever_does_not_extend_its_grace(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(
+        "import os, signal, sys, time\n"
+        "def write(number, frame):\n"
+        "    while True:\n"
+        "        os.write(1, b'y' * 1000)\n"
+        "signal.signal(signal.SIGTERM, write)\n"
+        "time.sleep(1000)\n"
+    )
+    server = ("--at", "d1", "--", "python3", "endless.py")
+    done = cli("exec", scenario, "--out", tmp_path / "out", *server, "--at", "s1", "--", "sleep", "0.5")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "were killed 10 s of real time after SIGTERM" in done.stderr

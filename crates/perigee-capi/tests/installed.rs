@@ -111,6 +111,10 @@ fn relative_prefixes_and_missing_builds_are_rejected() {
     };
     let (code, text) = told(script("install.sh").env("PREFIX", "relative"));
     assert!(code == Some(2) && text.contains("not relative"), "{text}");
+    for strange in ["with space", "d$(touch pwned)", "two\nlines"] {
+        let (code, text) = told(script("install.sh").env("PREFIX", dir.join(strange)));
+        assert!(code == Some(2) && text.contains("as pkg-config wants"), "{text}");
+    }
     let (code, text) = told(script("install.sh").env("PREFIX", &dir).env("BUILT", &dir));
     assert!(code == Some(2) && text.contains("cargo build --release -p perigee-capi"), "{text}");
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);

@@ -308,11 +308,11 @@ impl Notation {
             Notation::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
             Notation::Share(min, max) => json!({"anyOf": [
                 {"type": "number", "minimum": min, "maximum": max},
-                {"type": "string", "pattern": "^[0-9.]+ ?%?$"},
+                {"type": "string", "pattern": "^ *[-+]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)? *%? *$"},
             ]}),
             Notation::LossDraw => json!({"anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                {"type": "string", "pattern": "^([0-9.e-]+ ?%?|uniform\\(.*,.*\\))$"},
+                {"type": "string", "pattern": "^ *([-+]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)? *%?|uniform\\(.*,.*\\)) *$"},
             ]}),
             Notation::Word(words) => json!({"enum": words}),
             Notation::WordOrFunction(words) => json!({"anyOf": [

@@ -36,6 +36,6 @@ parameters! {
     telemetry_error: Option<f64> = optional(Notation::Share(0.0, 1.0), "fault of the telemetry: largest relative error of the rate and of both backlogs in a record, drawn for each value; default: 0");
     telemetry_clock_ppm: Option<f64> = optional(Notation::Number(-TelemetryFaults::CLOCK_PPM, TelemetryFaults::CLOCK_PPM), "fault of the telemetry: drift of the clock that records carry, in parts per million; default: 0");
     telemetry_stale: Option<Nanos> = optional(Notation::Time(TelemetryFaults::STALE[0], TelemetryFaults::STALE[1]), "fault of the telemetry: records have the rate of this time ago; default: 0 ms");
-    telemetry_flow_count_error: Option<f64> = optional(Notation::Number(-1.0, TelemetryFaults::FLOW_COUNT_ERROR), "fault of the telemetry: relative error of the number of flows, at least one of which is reported; default: 0");
+    telemetry_flow_count_error: Option<f64> = optional(Notation::Share(-1.0, TelemetryFaults::FLOW_COUNT_ERROR), "fault of the telemetry: relative error of the number of flows, at least one of which is reported; default: 0");
     telemetry_flow_table: Option<u32> = optional(Notation::Int(1, TelemetryFaults::FLOW_TABLE as i64), "entries of the table in which the meter counts flows, in buckets of 4 by a hash of the flow; a flow without an entry counts as a new one and evicts the flow of its bucket that was seen longest ago (table `meters` of the record); default: an entry for each flow");
 }

@@ -42,7 +42,13 @@ pub(crate) fn problems(ports: &[(String, Port)], schemes: &Schemes) -> Vec<(Prob
     });
     let problem = |(name, key, place): (&String, &str, &Place)| {
         let why = "no effect: no flow's congestion control reads the records of ports";
-        let hint = "remove it, or use a scheme with records: orbcc, orbcc-next, hpcc_tcp";
+        // orbcc-next and HPCC use no flow count.
+        let hint = match key {
+            "telemetry_flow_table" | "telemetry_flow_count_error" => {
+                "remove it, or use a scheme that reads the number of flows: orbcc"
+            }
+            _ => "remove it, or use a scheme with records: orbcc, orbcc-next, hpcc_tcp",
+        };
         let yields = chosen.iter().any(|c| c.is_above(place));
         (Problem::new(format!("port.{name}.{key}"), why).at(place).hint(hint), yields)
     };
