@@ -196,6 +196,7 @@ def test_the_network_measures_delays_and_the_rtt_of_the_spin_bit(cli: Cli, scena
     delays = run.table("delays").to_pandas()
     sent = run.table("flow_totals").to_pandas()
     assert delays["count"].sum() == sent["delivered_packets"].sum()
+    assert 0 < run.table("flows").to_pylist()[-1]["delivered_bytes"] <= sent["goodput_bytes"].sum()
     assert run.table("flows").to_pandas()["rtt_ns"].dropna().between(20e6, 45e6).mean() > 0.9
 
 
@@ -212,7 +213,6 @@ def test_the_network_measures_rtts_of_tcp(cli: Cli, scenario: Path, tmp_path: Pa
     run = open_record(tmp_path / "out/programs/seed1")
     [flow] = run.table("flow_totals").to_pylist()
     assert 80 < flow["goodput_bytes"] < 300
-    assert run.table("flows").to_pylist()[-1]["delivered_bytes"] == flow["goodput_bytes"]
     assert math.isnan(run.summary["retransmits"]), "not tracked"
     [line] = [line for line in done.stderr.splitlines() if " RTTs of TCP or QUIC: " in line]
     assert 20 < float(line.split("50 % ")[1].split(" ms")[0]) < 30
@@ -238,7 +238,7 @@ def test_a_server_writes_its_log_after_the_end(cli: Cli, scenario: Path, tmp_pat
     client = ("--at", "s1", "--", "sleep", "1")
     done = cli(*words, *server, *client)
     assert (done.returncode, "[d1] wrote its log" in done.stderr) == (0, True), done.stderr
-    assert "was still running at the end; exit code 3 0.5" in done.stderr
+    assert "was still running at the end; exit code 3, 5" in done.stderr
     assert (tmp_path / "logs/log").read_text() == "complete"
     (tmp_path / "logs/log").unlink()
     # Its record ends at the same instant without that time.
