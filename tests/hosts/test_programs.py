@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
+from perigee_lab.results import manifest
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import open_record
 from perigee_lab.runs.stories import Program, Stories, named
+from perigee_lab.runs.verify import verify_command
 from real_hosts import SCENARIO, real, totals
 
 PROGRAMS = """
@@ -150,3 +153,36 @@ def test_programs_that_exit_on_sigterm_were_running_at_the_end() -> None:
     polite = stories.as_json()[1]
     times = [polite[key] for key in ("exit_code", "terminated_ns", "exited_ns", "exited_code")]
     assert (times, stories.all[1].written["output"]) == ([None, 10, 250_000_010, 3], b"log")
+
+
+@pytest.fixture
+def recorded(small: Path, tmp_path: Path) -> Path:
+    """A simulated record to which the output of two programs is attached."""
+    stories = Stories([Program("d1", ("a",)), Program("s1", ("b",))])
+    stories("begun", 5, 1, b"", 0)
+    stories("output", 6, 1, b"x", 0)
+    run = perigee.run(small, cc="cubic")
+    run.manifest = manifest.parsed({**run.manifest.data, "programs": stories.as_json()}, tmp_path)
+    run.attached = stories.files()
+    return run.save(run_folder(tmp_path / "out", "cubic", 1)).folder or tmp_path
+
+
+@pytest.mark.parametrize("name", ["1-s1.output", "0-d1.errors", "programs.json"])
+@pytest.mark.parametrize(("text", "said"), [("[]", "is not what the manifest says"), (None, "is missing")])
+def test_verify_compares_output_with_the_manifest(
+    name: str, text: str | None, said: str, recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify_command(recorded, rerun=False, as_json=False) == 0, capsys.readouterr()
+    if text is None:
+        (recorded / "programs" / name).unlink()
+    else:
+        (recorded / "programs" / name).write_text(text)
+    assert verify_command(recorded, rerun=False, as_json=False) == OUTSIDE_TOLERANCE
+    assert f"\ncubic seed 1: programs/{name} {said}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("programs", [7, [7], [{}], [{"node": ["a"]}]])
+def test_verify_survives_any_programs_of_a_manifest(programs: object, recorded: Path) -> None:
+    path = recorded / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "programs": programs}))
+    assert verify_command(recorded, rerun=False, as_json=False) == OUTSIDE_TOLERANCE

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from perigee_lab.common import names
-from perigee_lab.common.files import PARTIAL, RecordError
+from perigee_lab.common.files import PARTIAL, RecordError, naming
 from perigee_lab.results import checked
 from perigee_lab.results.manifest import MANIFEST, Manifest
 from perigee_lab.results.writer import OLD, RecordWriter
@@ -124,12 +124,25 @@ class Record:
 
     def save(self: R, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> R:
         """Writes the record; `extra` may add files to the folder before it is renamed."""
+
+        def others(partial: Path) -> None:
+            self.write_attached(partial, folder)
+            if extra is not None:
+                extra(partial)
+
         with RecordWriter(folder, force=force) as writer:
             for name in self.tables:
                 writer.add(name, self.table(name))
-            writer.finish(self.manifest, extra)
+            writer.finish(self.manifest, others)
         self.folder = folder
         return self
+
+    def write_attached(self, partial: Path, folder: Path) -> None:
+        """Writes the further files into a folder that will be renamed to `folder`, as errors name it."""
+        for name, data in self.attached.items():
+            with naming(folder / name):
+                (partial / name).parent.mkdir(exist_ok=True)
+                (partial / name).write_bytes(data)
 
     def hashes(self) -> dict[str, str]:
         """The actual hash of each table (rather than the manifest's)."""

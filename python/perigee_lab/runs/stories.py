@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 FOLDER = "programs"
 """Folder of a record for the output of its programs."""
+INDEX = f"{FOLDER}/programs.json"
+"""File of a record with the exit statuses of its programs, as in the manifest."""
+KINDS = ("output", "errors")
+"""Standard output and standard error."""
 # PATH in the environment of the programs.
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -113,7 +117,7 @@ class Story:
     """As `code`, for `exited_ns`."""
     growth: list[tuple[int, int]] = field(default_factory=list)
     """Times at which standard output grew, ns, and its length then."""
-    written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
+    written: dict[str, bytearray] = field(default_factory=lambda: {kind: bytearray() for kind in KINDS})
 
     @property
     def ending(self) -> str:
@@ -208,9 +212,13 @@ class Stories:
 
     def files(self) -> dict[str, bytes]:
         """Files of a record by path: the exit statuses, and the output of each program."""
-        found = {f"{FOLDER}/programs.json": (json.dumps(self.as_json(), indent=1) + "\n").encode()}
+        found = {INDEX: (json.dumps(self.as_json(), indent=1) + "\n").encode()}
         for i, story in enumerate(self.all):
-            node = re.sub(r"[^A-Za-z0-9._-]", "-", story.program.node)
             for kind, data in story.written.items():
-                found[f"{FOLDER}/{i}-{node}.{kind}"] = bytes(data)
+                found[output_file(i, story.program.node, kind)] = bytes(data)
         return found
+
+
+def output_file(number: int, node: str, kind: str) -> str:
+    """Path in a record of what a program has written; `kind` is that of `OnOutput`."""
+    return f"{FOLDER}/{number}-{re.sub(r'[^A-Za-z0-9._-]', '-', node)}.{kind}"

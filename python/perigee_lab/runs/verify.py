@@ -25,7 +25,7 @@ from perigee_lab.runs.agreement import manifests_of
 from perigee_lab.runs.archive import RECORDS, Archive, is_archive, open_archive
 from perigee_lab.runs.programs import SCHEME as PROGRAMS
 from perigee_lab.runs.relocation import relocated
-from perigee_lab.runs.stories import of_scenario
+from perigee_lab.runs.stories import INDEX, KINDS, of_scenario, output_file
 from perigee_lab.runs.work import Guests, guests_of, simulate
 
 UNREPEATABLE = {
@@ -89,6 +89,7 @@ def _verify(run: Run, *, rerun: bool, permission: Permission, tables: bool = Tru
     # Contradictions are found in tables that can be read.
     unread = any(p.startswith(str(run.folder)) for p in problems)
     problems += _contradictions(run) if tables and not unread else []
+    problems += _changed_outputs(run) if tables else []
     problems += changed_files(run)
     repeatable = run.cc != PROGRAMS and run.manifest.backend not in UNREPEATABLE
     repeated = rerun and repeatable
@@ -193,6 +194,30 @@ def changed_files(run: Run) -> list[str]:
         elif (now := _digest(path)) != f.sha256:
             problems.append(f"the input {path} " + ("cannot be read" if now is None else "has changed"))
     return problems
+
+
+def _changed_outputs(run: Run) -> list[str]:
+    """Files of programs that are missing, or differ from the manifest."""
+    programs = run.manifest.get("programs")
+    if programs is None or run.folder is None:
+        return []
+    if not (isinstance(programs, list) and all(isinstance(p, dict) for p in programs)):
+        return ["programs of the manifest is not a list of programs"]
+    said = {
+        output_file(i, str(program.get("node")), kind): program.get(kind)
+        for i, program in enumerate(programs)
+        for kind in KINDS
+    }
+    problems = [
+        f"{name} is " + ("missing or cannot be read" if now is None else "not what the manifest says")
+        for name, sha256 in said.items()
+        if (now := _digest(run.folder / name)) is None or now != sha256
+    ]
+    try:
+        listed = json.loads(read_bytes(run.folder / INDEX))
+    except (OSError, ValueError, RecursionError):
+        return [*problems, f"{INDEX} is missing or cannot be read"]
+    return problems + ([] if listed == programs else [f"{INDEX} is not what the manifest says"])
 
 
 def _digest(path: Path) -> str | None:

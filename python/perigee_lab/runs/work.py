@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
-from perigee_lab.common.files import inner, naming
+from perigee_lab.common.files import inner
 from perigee_lab.extensions import distributions, trust
 from perigee_lab.extensions.congestion import class_in, find, with_params
 from perigee_lab.results import summary_cache
@@ -270,10 +270,8 @@ def store_record(
     broken: BrokenRunError | None = None
 
     def extra(partial: Path) -> None:
-        for name, data in ({} if run is None else run.attached).items():
-            with naming(Path(folder) / name):
-                (partial / name).parent.mkdir(exist_ok=True)
-                (partial / name).write_bytes(data)
+        if run is not None:
+            run.write_attached(partial, Path(folder))
         if capture is not None:
             for file in Path(capture).iterdir():
                 file.rename(partial / file.name)
