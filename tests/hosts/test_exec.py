@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import Cli
+from conftest import PATIENCE_S, Begin, Cli, command
 from perigee_lab.cli.arguments import without_programs
 from perigee_lab.cli.programs import parsed
 from perigee_lab.common.errors import CommandError
+from perigee_lab.common.exit_codes import INTERRUPTED, OURS
 from perigee_lab.hosts import kernels
 from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real
@@ -239,6 +243,7 @@ def test_a_server_writes_its_log_after_the_end(cli: Cli, scenario: Path, tmp_pat
     done = cli(*words, *server, *client)
     assert (done.returncode, "[d1] wrote its log" in done.stderr) == (0, True), done.stderr
     assert "was still running at the end; exit code 3, 5" in done.stderr
+    assert "was still running at the end; exit code 3, 50" in done.stderr
     assert (tmp_path / "logs/log").read_text() == "complete"
     (tmp_path / "logs/log").unlink()
     # Its record ends at the same instant without that time.
@@ -278,6 +283,43 @@ def test_a_node_without_flows_is_named(cli: Cli, scenario: Path) -> None:
     assert done.returncode == 2
     assert "london" in done.stderr
     assert "s1, d1" in done.stderr
+
+
+@real
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_leaves_nothing(sign: int, begin: Begin, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace("4 s", "10000 s"))
+    line = "while :; do echo x; sleep 0.01; done"
+    process = begin("exec", scenario, "--out", "out", "--at", "s1", line)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "x\n"
+    assert list(tmp_path.rglob("*.partial"))
+    process.send_signal(sign)
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, errors) == (INTERRUPTED, "perigee: interrupted\n")
+    assert not (tmp_path / "out").exists()
+
+
+@real
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full stands for a full disk")
+def test_output_that_cannot_be_written_ends_the_run(scenario: Path, tmp_path: Path) -> None:
+    line = command("exec", scenario, "--out", "out", "--at", "s1", "seq 100000; sleep 1000")
+    with Path("/dev/full").open("w") as full:
+        keys: dict[str, Any] = {"cwd": tmp_path, "text": True, "timeout": PATIENCE_S}
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, check=False, **keys)
+    said = "perigee: cannot write standard output: No space left on device; make room there, or write elsewhere\n"
+    assert (done.returncode, done.stderr) == (OURS, said)
+    assert not (tmp_path / "out").exists()
+
+
+@real
+def test_a_reader_that_goes_away_does_not_end_the_run(begin: Begin, scenario: Path, tmp_path: Path) -> None:
+    process = begin("exec", scenario, "--out", "out", "--no-report", "--at", "s1", "seq 100000; exit 7")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(PATIENCE_S) == 7
+    output = (tmp_path / "out/programs/seed1/programs/0-s1.output").read_text()
+    assert output.splitlines()[-1] == "100000"
 
 
 def test_exec_needs_a_kernel(cli: Cli, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

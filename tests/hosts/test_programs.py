@@ -16,6 +16,7 @@ from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import open_record
 from perigee_lab.runs.stories import Program, Stories, named
 from perigee_lab.runs.verify import verify_command
+from perigee_lab.runs.work import Guests
 from real_hosts import SCENARIO, real, totals
 
 PROGRAMS = """
@@ -153,6 +154,25 @@ def test_programs_that_exit_on_sigterm_were_running_at_the_end() -> None:
     polite = stories.as_json()[1]
     times = [polite[key] for key in ("exit_code", "terminated_ns", "exited_ns", "exited_code")]
     assert (times, stories.all[1].written["output"]) == ([None, 10, 250_000_010, 3], b"log")
+
+
+@pytest.mark.parametrize("error", [OSError(28, "full"), KeyboardInterrupt()])
+def test_the_first_exception_of_the_callback_ends_the_run(error: BaseException) -> None:
+    forwarded: list[bytes] = []
+
+    def fail(_program: int, _kind: str, data: bytes) -> None:
+        forwarded.append(data)
+        raise error
+
+    stories = Stories([Program("a", ("true",))], fail)
+    go_on = Guests(stories).checked(None)
+    stories("begun", 5, 0, b"", 0)
+    assert go_on(5)
+    stories("output", 6, 0, b"x", 0)
+    stories("output", 7, 0, b"y", 0)
+    with pytest.raises(type(error)) as raised:
+        go_on(7)
+    assert (raised.value, forwarded, bytes(stories.all[0].written["output"])) == (error, [b"x"], b"xy")
 
 
 @pytest.fixture

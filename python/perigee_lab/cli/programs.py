@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from perigee_lab import _core
 from perigee_lab.cli.arguments import AT
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INTERRUPTED, OURS
-from perigee_lab.common.files import forget_empty, fresh_folder, writing
-from perigee_lab.common.interrupt import announce
+from perigee_lab.common.files import cannot_write, forget_empty, fresh_folder, writing
+from perigee_lab.common.interrupt import announce, on_termination
 from perigee_lab.common.messages import complain
 from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.delays import Distribution, distributions
@@ -120,17 +121,15 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
         if as_json:
             return
         if program == last:
-            stream = sys.stdout if kind == "output" else sys.stderr
-            stream.buffer.write(data)
-            stream.buffer.flush()
+            _put(sys.stdout if kind == "output" else sys.stderr, data)
             return
         for line in data.decode("utf-8", "replace").splitlines(keepends=True):
             mark = f"[{all_programs[program].node}] " if at_line_start[program] else ""
             at_line_start[program] = line.endswith("\n")
-            print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
+            _put(sys.stderr, f"{mark}{line}".encode())
 
     try:
-        with writing(folder), _nothing_left(folder.parent, base):
+        with writing(folder), _nothing_left(folder.parent, base), on_termination():
             done, stories = run(
                 scenario,
                 programs,
@@ -166,10 +165,25 @@ def _nothing_left(*folders: Path) -> Iterator[None]:
     """Removes empty folders if the block fails."""
     try:
         yield
-    except Exception:
+    except BaseException:
         for folder in folders:
             forget_empty(folder)
         raise
+
+
+def _put(stream: TextIO, data: bytes) -> None:
+    """Writes output at once. Ends the command if it cannot, unless the reader has closed its pipe."""
+    try:
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except OSError as error:
+        # The buffer would fail again at the exit of the interpreter.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            name = "standard output" if stream is sys.stdout else "standard error"
+            stop(cannot_write(Path(name), error), OURS)
 
 
 @dataclass(frozen=True)

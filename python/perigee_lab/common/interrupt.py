@@ -72,15 +72,19 @@ def raised(*_: Any) -> None:
 
 @contextmanager
 def on_termination() -> Iterator[None]:
-    """Handles SIGTERM as Ctrl-C within the block, unless the caller of this program handles it."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+    """Handles SIGTERM and SIGHUP as Ctrl-C within the block, unless the caller handles or ignores them."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGTERM, raised)
+    names = (name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+    ours = [s for s in map(signal.Signals.__getitem__, names) if signal.getsignal(s) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, raised)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _counts() -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common import quoting
 from perigee_lab.common.credentials import hidden
 from perigee_lab.common.exit_codes import STOPPED
+from perigee_lab.common.interrupt import was_interrupted
 
 if TYPE_CHECKING:
     from perigee_lab import _core
@@ -185,9 +186,24 @@ class Stories:
         """Creates a collector that forwards output to `on_output`."""
         self.all = [Story(p) for p in programs]
         self.on_output = on_output
+        self.error: BaseException | None = None
+        """First exception of the callback, which the core discards."""
 
     def __call__(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
         """Callback of the core."""
+        try:
+            self._update(kind, at_ns, program, data, code)
+        except BaseException as error:
+            self.error = self.error or error
+
+    def check(self) -> None:
+        """Raises what the callback could not. Raises KeyboardInterrupt also if it came just before the callback."""
+        if self.error is not None:
+            raise self.error
+        if was_interrupted():
+            raise KeyboardInterrupt
+
+    def _update(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
         if kind == "ending":
             for story in self.all:
                 if story.begun_ns is not None and story.code is None:
@@ -200,7 +216,8 @@ class Stories:
             story.written[kind] += data
             if kind == "output":
                 story.growth.append((at_ns, len(story.written[kind])))
-            self.on_output(program, kind, data)
+            if self.error is None:
+                self.on_output(program, kind, data)
         elif story.terminated_ns is not None:
             story.exited_ns, story.exited_code = at_ns, code if kind == "exited" else -code
         else:

@@ -69,6 +69,15 @@ class Guests:
         writable = list(self.writable)
         return {"programs": programs, "writable": writable, "listener": self.stories, "keyboard": self.keyboard}
 
+    def checked(self, go_on: Callable[[int], bool] | None) -> Callable[[int], bool]:
+        """A callback for progress that also raises the exceptions of the programs' callback."""
+
+        def progress(now_ns: int) -> bool:
+            self.stories.check()
+            return go_on is None or go_on(now_ns)
+
+        return progress
+
 
 def guests_of(core: _core.Scenario, backend: Backend) -> Guests | None:
     """The programs of a scenario, if the backend has hosts for them."""
@@ -180,14 +189,19 @@ def simulate(
 
     `capture` is the folder for captures. `go_on` periodically receives the simulated time in ns;
     False stops the run. With `batches`, which receives the rows, no tables are returned. `threads`
-    are those of the simulator; no result depends on them. Raises RunError, and BrokenRunError if a
-    host has ended.
+    are those of the simulator; no result depends on them. Raises RunError, BrokenRunError if a host
+    has ended, and what the callback of `guests` raises.
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
     core = {**backend.as_core(), "threads": threads} if threads > 1 and backend == SIMULATOR else backend.as_core()
-    with backend.running():
-        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, core, given)
+    progress = go_on if guests is None else guests.checked(go_on)
+    try:
+        with backend.running():
+            manifest, tables, stopped = world.run(cc, pcap, progress, classes, batches, core, given)
+    finally:
+        if guests is not None:
+            guests.stories.check()
     why = json.loads(manifest).get("broken") if stopped else None
     if why is not None:
         error = BrokenRunError(why)
