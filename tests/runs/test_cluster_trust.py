@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -167,3 +168,21 @@ def test_a_store_whose_url_has_credentials_is_refused_without_them(cli: Cli, sma
     assert "hidden" not in done.stderr + done.stdout
     assert "a URL with a password or key is seen by others" in done.stderr.replace("\n", " ")
     assert not (small.parent / "o").exists()
+
+
+def test_a_client_that_cannot_connect_is_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perigee_lab.runs.connect import _made
+
+    class Client:
+        def __init__(self, address: str, **_: object) -> None:
+            raise TypeError(address)
+
+        def __del__(self) -> None:
+            raise TimeoutError("close")
+
+    printed: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", printed.append)
+    with pytest.raises(TypeError, match="here"):
+        _made(Client, "here", 1.0)
+    gc.collect()
+    assert not printed

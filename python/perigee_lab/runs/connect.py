@@ -8,6 +8,7 @@ import importlib
 import logging
 import os
 import socket
+import sys
 import time
 import uuid
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from perigee_lab.common.files import RecordError
 from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from perigee_lab.runs.machines import Machines
 
@@ -53,8 +54,7 @@ class Connection:
 
     def _connect(self, patience_s: float) -> Any:
         try:
-            # Messages are a few lines of JSON; heartbeats determine whether a peer is alive.
-            return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
+            return _made(module("distributed").Client, self.owned or self.address, patience_s)
         except TypeError:
             remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
             raise RecordError(f"--cluster {self.address}: {remedy}") from None
@@ -121,6 +121,26 @@ class Connection:
         if self.owned is not None:
             with suppress(Exception):
                 self.owned.close(timeout=5)
+
+
+def _made(client: Callable[..., Any], address: Any, patience_s: float) -> Any:
+    """A client; one that cannot connect is dropped here, since its finalizer may print a traceback."""
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        try:
+            # Messages are a few lines of JSON; heartbeats determine whether a peer is alive.
+            return client(address, timeout=patience_s, set_as_default=False)
+        except BaseException as error:
+            failed = error
+            link: BaseException | None = error
+            while link is not None:
+                # The frames of the traceback refer to the client.
+                link.__traceback__ = None
+                link = link.__cause__ or link.__context__
+        raise failed
+    finally:
+        sys.unraisablehook = hook
 
 
 def module(name: str) -> Any:
