@@ -77,11 +77,11 @@ def test_a_crowd_depends_on_the_seed_and_on_nothing_else(shared: Run) -> None:
 def test_neighbours_take_what_they_are_given_and_none_take_nothing(shared: Run) -> None:
     alone = run("")
     assert alone.manifest.tables["carriers"].rows == 0
-    nobody = run(BEAM.replace("neighbours = 200", "neighbours = 0"))
+    without = run(BEAM.replace("neighbours = 200", "neighbours = 0"))
     # A packet that waits for its turn counts against the queue, as one that waits for slots does.
     counted = run('[port."r1->r2"]\ncount_in_service = true\n')
     same = {"flows", "rtt", "flow_totals"}
-    assert {n: h for n, h in nobody.hashes().items() if n in same} == {
+    assert {n: h for n, h in without.hashes().items() if n in same} == {
         n: h for n, h in counted.hashes().items() if n in same
     }, "a carrier of one's own is a plain port"
     crowded = run(BEAM.replace("forward_load = 0.6", "forward_load = 0.95"))

@@ -6,6 +6,9 @@ use perigee_capi::types::{CONSTANTS, LAYOUTS};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::{here, run};
+
+mod support;
 
 const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wpadded", "-Wconversion"];
 /// Libraries on which a static Rust library depends; the dynamic one links them itself.
@@ -25,10 +28,6 @@ fn compiler(variable: &str, usual: &str) -> Option<String> {
     None
 }
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// A directory for one test, with the library under its installed name.
 fn place(test: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
@@ -43,13 +42,6 @@ fn place(test: &str) -> PathBuf {
     let shared = format!("libperigee_cc{}", std::env::consts::DLL_SUFFIX);
     std::fs::copy(dir.join(shared), dir.join(loaded)).unwrap();
     dir
-}
-
-fn run(command: &mut Command) -> String {
-    let done = command.output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?}\n{out}{err}");
-    out.into_owned()
 }
 
 /// Compiles and runs `source`, linked dynamically or statically, and returns its output.

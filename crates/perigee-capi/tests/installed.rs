@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::{here, run};
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
+mod support;
 
 /// Whether all tools exist; prints the first one that does not.
 fn has(tools: &[&str]) -> bool {
@@ -26,13 +25,6 @@ fn place(test: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
     dir
-}
-
-fn run(command: &mut Command) -> String {
-    let done = command.output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?}\n{out}{err}");
-    out.into_owned()
 }
 
 fn script(name: &str) -> Command {
@@ -105,17 +97,17 @@ fn relative_prefixes_and_missing_builds_are_rejected() {
         return;
     }
     let dir = place("rejected");
-    let told = |command: &mut Command| {
+    let output = |command: &mut Command| {
         let done = command.output().unwrap();
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
-    let (code, text) = told(script("install.sh").env("PREFIX", "relative"));
+    let (code, text) = output(script("install.sh").env("PREFIX", "relative"));
     assert!(code == Some(2) && text.contains("not relative"), "{text}");
     for strange in ["with space", "d$(touch pwned)", "two\nlines"] {
-        let (code, text) = told(script("install.sh").env("PREFIX", dir.join(strange)));
+        let (code, text) = output(script("install.sh").env("PREFIX", dir.join(strange)));
         assert!(code == Some(2) && text.contains("as pkg-config wants"), "{text}");
     }
-    let (code, text) = told(script("install.sh").env("PREFIX", &dir).env("BUILT", &dir));
+    let (code, text) = output(script("install.sh").env("PREFIX", &dir).env("BUILT", &dir));
     assert!(code == Some(2) && text.contains("cargo build --release -p perigee-capi"), "{text}");
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
 }

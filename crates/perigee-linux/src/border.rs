@@ -87,9 +87,6 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
             }
-            if endpoint.side == Side::Destination {
-                self.observer.carried(endpoint.flow, bytes);
-            }
             let stack = packet.telemetry.as_ref();
             let busiest = stack
                 .filter(|_| tcp_option::read(bytes).is_some())
@@ -147,6 +144,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
 
     /// Counts a packet at the receiver of a flow between different kernels.
     fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
+        self.observer.carried(flow, packet);
         if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
             if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {
                 arrivals.arrived(packet, tcp);

@@ -3,8 +3,8 @@
 //! for real flows, of QUIC by its handshake and spin bit (RFC 9000 section 17.4, RFC 9312 section
 //! 4.2), which programs need not set.
 
-use crate::frames::{transport, TCP, UDP};
-use crate::meter::{Header, Meter, SYN};
+use crate::frames::{half, transport, TCP, UDP, UDP_HEADER};
+use crate::meter::{Header, Meter, ACK, SYN};
 use perigee_capture::quic::{head, Head, LongHeader, QuicConnection};
 use perigee_sim::Side;
 use perigee_units::Nanos;
@@ -65,7 +65,7 @@ impl Conversations {
         };
         match protocol {
             TCP => self.see_tcp(at, side, key, (packet, header), leaves),
-            UDP => self.see_quic(at, side, key, packet.get(header + 8..)?, leaves),
+            UDP => self.see_quic(at, side, key, packet.get(header + UDP_HEADER..)?, leaves),
             _ => None,
         }
     }
@@ -126,13 +126,6 @@ impl Conversations {
         }
         self.0.insert(key, Conversation { last: at, of });
     }
-}
-
-/// The flag of an ACK.
-const ACK: u8 = 16;
-
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
 #[cfg(test)]

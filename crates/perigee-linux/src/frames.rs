@@ -20,6 +20,8 @@ const DESTINATION: u8 = 60;
 const OPTION_HEADERS: usize = 4;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
+/// Length of a UDP header in bytes (RFC 768).
+pub(crate) const UDP_HEADER: usize = 8;
 /// Congestion experienced (RFC 3168 section 5).
 const CE: u8 = 3;
 
@@ -93,7 +95,7 @@ pub fn transport(packet: &[u8]) -> Option<(usize, u8)> {
 
 /// Number that the agent writes into a packet of a UDP flow; 0 if there is no room.
 fn probe_number(packet: &[u8], udp: usize) -> u64 {
-    let payload = packet.get(udp + 8..).and_then(|payload| payload.first_chunk::<8>());
+    let payload = packet.get(udp + UDP_HEADER..).and_then(|payload| payload.first_chunk::<8>());
     payload.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
@@ -171,7 +173,8 @@ fn updated_checksum(sum: u16, before: u16, after: u16) -> u16 {
     !(new as u16)
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
+/// The 16-bit number at an offset.
+pub(crate) fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 

@@ -8,6 +8,7 @@ use perigee_units::Nanos;
 
 /// The flag of a SYN.
 pub(super) const SYN: u8 = 2;
+pub(super) const ACK: u8 = 16;
 /// Kinds of TCP options (RFC 9293 section 3.1, RFC 2018).
 const END: u8 = 0;
 const PADDING: u8 = 1;

@@ -3,8 +3,8 @@
 
 use crate::arrivals::Arrivals;
 use crate::conversations::Conversations;
-use crate::frames::{transport, TCP, UDP};
-use crate::meter::Meter;
+use crate::frames::{transport, TCP, UDP, UDP_HEADER};
+use crate::meter::{Header, Meter};
 use crate::plan::HostPlan;
 use crate::probes::Probes;
 use perigee_backend::recorder::FrameTap;
@@ -21,8 +21,6 @@ use perigee_units::Nanos;
 
 /// `snd_ssthresh` of a connection without a threshold (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
-/// Length of a UDP header in bytes (RFC 768).
-const UDP_HEADER: usize = 8;
 
 /// Measurements of a real flow.
 #[derive(Clone, Debug, Default)]
@@ -133,13 +131,12 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
 
     /// Connections of programs over a flow; `None` if it does not carry them.
     pub fn conversations(&mut self, flow: u32) -> Option<&mut Conversations> {
-        let carries = self.plan.carriers.contains(&flow);
-        carries.then(|| &mut self.known[flow as usize].conversations)
+        self.plan.carries_programs(flow).then(|| &mut self.known[flow as usize].conversations)
     }
 
     /// Counts the payload of a packet of programs that has reached the destination of its flow.
     pub fn carried(&mut self, flow: u32, packet: &[u8]) {
-        if self.plan.carriers.contains(&flow) {
+        if self.plan.carries_programs(flow) {
             self.known[flow as usize].carried_bytes += payload_bytes(packet);
         }
     }
@@ -217,7 +214,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Adds the values reported by hosts to the totals of their flows; returns the inner observer.
     pub fn finish(self, totals: &mut [FlowTotals]) -> O {
         for (flow, (known, totals)) in self.known.into_iter().zip(totals).enumerate() {
-            if self.plan.carriers.contains(&(flow as u32)) {
+            if self.plan.carries_programs(flow as u32) {
                 totals.goodput_bytes = known.carried_bytes;
             }
             if !self.plan.is_real(flow as u32) {
@@ -251,7 +248,7 @@ fn headers(packet: &[u8], tcp: usize) -> usize {
 fn payload_bytes(packet: &[u8]) -> u64 {
     let Some((start, protocol)) = transport(packet) else { return 0 };
     let from = match protocol {
-        TCP => headers(packet, start),
+        TCP => return Header::read(packet, start).map_or(0, |tcp| tcp.payload),
         UDP => start + UDP_HEADER,
         _ => start,
     };
@@ -317,7 +314,7 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         let known = &mut self.known[row.flow as usize];
         let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
         let rtt_ns = (count > 0).then(|| (sum / u128::from(count)) as u64);
-        if self.plan.carriers.contains(&row.flow) {
+        if self.plan.carries_programs(row.flow) {
             // The simulator has counted the packets of programs; it does not know their headers.
             let delivered_bytes = known.carried_bytes;
             let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);

@@ -185,7 +185,8 @@ pub struct HostPlan {
     pub nodes: Vec<NodeId>,
     /// Per flow: host numbers of source and destination; `None` = simulated.
     pub ends: Vec<Option<(usize, usize)>>,
-    /// Flows that carry all packets of programs between their ends, instead of a transfer.
+    /// Flows that carry all packets of programs between their ends, instead of a transfer, in
+    /// ascending order.
     pub carriers: Vec<u32>,
     /// Hosts of each kernel.
     pub kernels: Vec<Range<usize>>,
@@ -203,7 +204,12 @@ pub struct HostPlan {
 impl HostPlan {
     /// Whether a flow is a transfer between real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
-        self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
+        self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carries_programs(flow)
+    }
+
+    /// Whether a flow carries the packets of programs.
+    pub fn carries_programs(&self, flow: u32) -> bool {
+        self.carriers.binary_search(&flow).is_ok()
     }
 
     /// Whether a flow uses UDP.

@@ -93,7 +93,7 @@ fn tiny_queues(world: &World, out: &mut Vec<String>) {
     several(out, tiny.map(|p| format!("the queue of port {:?} holds a single packet", p.name)));
 }
 
-/// Ports whose records differ from the reference, where the flows have telemetry of another form.
+/// Ports with faults of telemetry, where the flows have telemetry of another form.
 fn unread_records(world: &World, cc: &str, setups: &[FlowSetup], out: &mut Vec<String>) {
     let tcp = || setups.iter().enumerate().filter(|(_, s)| s.app.is_tcp());
     if tcp().any(|(_, s)| caps(s).reads_records()) {

@@ -29,7 +29,7 @@ pub struct Carrier {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Equal turns: nobody gets more than a terminal with unmet demand (max-min).
+    /// Equal turns: no terminal gets more than one with unmet demand (max-min).
     RoundRobin,
     /// In proportion to the demands.
     Proportional,
@@ -100,10 +100,7 @@ impl Carrier {
         }
         if n.load_of_each() >= n.peak.0 as f64 {
             let each = BitRate(n.load_of_each() as u64);
-            return Err(format!(
-                "a load of {each} for each neighbour, whose sources have {} at most",
-                n.peak
-            ));
+            return Err(format!("a load of {each} for each neighbour; a source has {} at most", n.peak));
         }
         Ok(())
     }
@@ -140,7 +137,7 @@ mod tests {
             "{}",
             of(Neighbours { count: 2, ..n })
         );
-        assert!(of(Neighbours { count: 0, burst: 0, ..n }).is_empty(), "nobody sends");
+        assert!(of(Neighbours { count: 0, burst: 0, ..n }).is_empty(), "no source sends");
         assert!(of(Neighbours { burst_shape: 1.0, ..n }).contains("shape 1"));
         assert!(of(Neighbours { burst_max: 1_000_000, ..n }).contains("below the maximum"));
         assert!(of(Neighbours { count: 10_001, ..n }).contains("at most 10000"));

@@ -13,7 +13,7 @@ pub enum SpreadBy {
     #[default]
     Flow,
     /// The packets of a flow that follow each other within less than this; after a gap the path is
-    /// drawn anew.
+    /// drawn again.
     Flowlet(Nanos),
     /// A packet: each draws its path.
     Packet,

@@ -35,11 +35,11 @@ FRAMES_PER_S = 8
 REGION_DEG = 50.0
 # Colours of loads, in percent of the capacity.
 LOADS = "YlOrRd"
-# More cells than this are merged into squares, of which so many fit the width of the map.
+# More cells than this are merged into squares, of which this number fits the width of the map.
 MOST_DOTS = 400
 SQUARES = 75
 SQUARE_DEG = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-# Named links of a map of loads: so many, with this load or more. Named gateways.
+# Named links of a map of loads: this number, with this load or more. Named gateways.
 HOTTEST = 6
 HOT_PERCENT = 50.0
 # Characters of a line of the title.

@@ -191,7 +191,7 @@ def _losses(record: Record, other: Record) -> list[str]:
 
 
 def rehomed(record: Record, other: Record) -> pd.DataFrame:
-    """A row per pair of gateways: terminals in cells whose gateway is the first in `other`, the second in `record`."""
+    """A row per pair of gateways: terminals of cells that have the first in `other` and the second in `record`."""
     mine, theirs = (_by_cell(r, 0) for r in (record, other))
     import pandas as pd
 

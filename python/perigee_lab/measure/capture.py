@@ -106,7 +106,7 @@ def refuse_warmup(file: Path, warmup_ns: int, duration_ns: int) -> None:
 
 
 def refuse_name(file: Path) -> None:
-    """Raises RecordError for a file whose name no record can have."""
+    """Raises RecordError for a file with a name that no record can have."""
     if why := names.problem(file.name):
         raise RecordError(f"{names.visible(str(file))}: the file's name {why}")
 

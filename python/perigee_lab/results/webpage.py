@@ -11,6 +11,7 @@ import base64
 import hashlib
 import io
 import re
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
@@ -25,6 +26,11 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
     Inserted text is not scanned again.
     """
     return re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], template)
+
+
+def drawing() -> str:
+    """Functions that precede the scripts of pages with curves: elements, styles of schemes, ticks."""
+    return (files("perigee_lab.results") / "drawing.js").read_text(encoding="utf-8")
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:

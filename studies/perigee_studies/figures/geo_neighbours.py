@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The downloads of `geo/downloads` beside neighbours who share the satellite's carriers.
+"""The downloads of `geo/downloads` with neighbours that share the satellite's carriers.
 
 Question: the published standard deviations over downloads are about five times ours. Section IV.D
 of the study names "competition at the satellite gateway" as a dynamic that it could not control. Do
@@ -233,7 +233,7 @@ CHANGES = (
 EXPERIMENTS = [
     Experiment(
         name="geo/neighbours",
-        title="Downloads beside neighbours on the carrier",
+        title="Downloads with neighbours on the carrier",
         figure="Tables I and III, with neighbours that the study could not control",
         schemes=downloads.SCHEMES,
         cases=cases,

@@ -24,7 +24,7 @@ parameters! {
     forward_burst: Bytes = key(Notation::Data, "2 MB", "mean size of a burst towards a neighbour"), only FORWARD;
     forward_burst_max: Bytes = key(Notation::Data, "1 GB", "maximum size of such a burst"), only FORWARD;
     forward_queue: Bytes = key(Notation::Data, "36 MB", "queue of each neighbour at the gateway; data beyond it are lost"), only FORWARD;
-    return_rate: Option<BitRate> = optional(Notation::Rate, "rate of the return carrier, from all terminals to the gateway. The port requires demand assignment (dama_delay), whose frames, delay and constant and free capacity apply to every terminal; neighbours request by volume");
+    return_rate: Option<BitRate> = optional(Notation::Rate, "rate of the return carrier, from all terminals to the gateway. The port requires demand assignment (dama_delay); its frames, delay and constant and free capacity apply to every terminal, and neighbours request by volume");
     return_port: String = key(Notation::Text, "reverse", "port from the simulated terminal to the gateway: a class of ports that has one port, or a name"), only RETURN;
     return_load: f64 = key(Notation::Share(0.0, 10.0), "0.5", "mean rate of the neighbours' sources, as a fraction of the return carrier"), only RETURN;
     return_peak: Option<BitRate> = optional(Notation::Rate, "rate of a burst from a neighbour, and maximum rate of its terminal; default: the port's rate"), only RETURN;

@@ -59,7 +59,7 @@ pub mod telemetry;
 pub mod top;
 pub mod tree;
 mod unused_starts;
-mod unused_telemetry;
+pub(crate) mod unused_telemetry;
 pub mod validate;
 pub mod vary;
 mod write;

@@ -8,6 +8,7 @@ use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::port as file;
 use crate::file::suggestions;
+use crate::file::unused_telemetry::OF_RECORDS;
 use perigee_queue::Setup;
 use perigee_timeline::{
     transmission, Discipline, Header, LinkId, Port, PortSpec, Queue, QueueLimit, TelemetryFaults,
@@ -18,17 +19,6 @@ use std::sync::Arc;
 
 /// The smallest queue to which `bdp` resolves: one full packet with its framing.
 const FULL_PACKET: u64 = 1500;
-
-/// Keys that only have an effect at metered ports.
-const OF_METERS: [&str; 7] = [
-    "meter",
-    "telemetry_delay",
-    "telemetry_error",
-    "telemetry_clock_ppm",
-    "telemetry_stale",
-    "telemetry_flow_count_error",
-    "telemetry_flow_table",
-];
 
 /// Settings of a port, complete except for the RTT of `bdp`.
 #[derive(Clone, Debug, PartialEq)]
@@ -269,7 +259,8 @@ impl<'a> PortTable<'a> {
             let says_rate = |(n, c): &(String, file::Port)| c.rate.is_some() && as_own(n);
             let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
             problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n)), said));
-            let of_meters: Vec<&str> = OF_METERS.into_iter().filter(|k| section.written.has(k)).collect();
+            let of_meters: Vec<&str> =
+                ["meter"].into_iter().chain(OF_RECORDS).filter(|k| section.written.has(k)).collect();
             if !of_meters.is_empty() && concerned().all(|(class, name)| !self.settled(class, name).metered) {
                 let why = "no effect: no port of this table is metered";
                 problems.extend(of_meters.into_iter().map(|key| {

@@ -239,7 +239,7 @@ impl Beam {
         sends && !lost.contains(&n)
     }
 
-    /// Terminals whose request is lost because another one is in the same slot.
+    /// Terminals with a request that is lost to another one in the same slot.
     fn contention(&mut self, terminals: &[usize]) -> Vec<usize> {
         let slots = self.carrier.request_slots;
         let chosen: Vec<u32> = terminals.iter().map(|_| (self.uniform() * f64::from(slots)) as u32).collect();

@@ -13,7 +13,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError
 from perigee_lab.results import looks
 from perigee_lab.results.columns import COLUMNS
-from perigee_lab.results.webpage import filled, policy
+from perigee_lab.results.webpage import drawing, filled, policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
     Raises RecordError for a sweep without values.
     """
     data = payload(sweep, metrics)
-    script = _asset("page.js")
+    script = drawing() + _asset("page.js")
     style = (files("perigee_lab.results.report") / "page.css").read_text(encoding="utf-8") + _asset("page.css")
     parts = {
         "POLICY": quoting.html(policy([script], [style])),

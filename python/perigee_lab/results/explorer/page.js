@@ -3,46 +3,15 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const SVG = "http://www.w3.org/2000/svg";
+  const { make, html, colour } = drawing;
   const $ = (id) => document.getElementById(id);
   const at = data.axes.map(() => 0);
-  const colour = (i) => `var(--s${i})`;
-  const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * 1.6).toFixed(1)).join(" ");
+  const dashes = (i) => drawing.dashes(data.schemes[i], 1.6);
   // By place and scheme.
   const cells = new Map(data.cells.map((c) => [`${c.at}/${c.cc}`, c]));
   const cell = (place, cc) => cells.get(`${place}/${cc}`);
   const value = (c, m) => (c ? c.values[m] : [null, null, "", ""]);
   const heading = (m) => (m.unit ? `${m.label}, ${m.unit}` : m.label);
-
-  function make(name, attributes, parent, text) {
-    const e = document.createElementNS(SVG, name);
-    for (const key in attributes) {
-      if (key === "style") e.style.cssText = attributes[key];
-      else e.setAttribute(key, attributes[key]);
-    }
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
-  function html(name, parent, text) {
-    const e = document.createElement(name);
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
-  function ticks(high, wanted) {
-    const rough = high / wanted || 1;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough);
-    return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, k) => +(k * step).toPrecision(12));
-  }
-
-  function paint() {
-    const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(`${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  }
 
   function controls() {
     data.axes.forEach((axis, k) => {
@@ -90,7 +59,7 @@
     const px = (k) => g.left + 14 + (k / Math.max(1, values.length - 1)) * (width - g.left - g.right - 28);
     const py = (v) => height - g.bottom - (v / high) * (height - g.top - g.bottom);
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `curves over ${data.axes[x].key}` });
-    ticks(high, 4).forEach((v) => {
+    drawing.ticks(0, high, 4).forEach((v) => {
       make("line", { class: "grid", x1: g.left, x2: width - g.right, y1: py(v), y2: py(v) }, svg);
       make("text", { x: g.left - 6, y: py(v) + 4, "text-anchor": "end" }, svg, data.metrics[m].percent ? `${+(100 * v).toPrecision(6)} %` : v);
     });
@@ -148,7 +117,7 @@
     table();
   }
 
-  paint();
+  drawing.paint(data.schemes);
   controls();
   draw();
   window.addEventListener("resize", draw);

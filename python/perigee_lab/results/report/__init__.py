@@ -10,7 +10,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
 from perigee_lab.results.report.data import SECTIONS, payload
 from perigee_lab.results.run import Run
-from perigee_lab.results.webpage import filled, policy
+from perigee_lab.results.webpage import drawing, filled, policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,8 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
 def page(runs: Sequence[Run]) -> str:
     """The page as text."""
     data = payload(runs)
-    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in ("band", "marks", "groups", "page"))
+    style = _asset("page.css")
+    script = "".join([drawing(), *(_asset(f"{name}.js") for name in ("band", "marks", "groups", "page"))])
     parts = {
         "POLICY": quoting.html(policy([script], [style])),
         "TITLE": quoting.html(data["title"]),

@@ -5,60 +5,22 @@
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const data = read("data");
   const coast = read("coast");
-  const SVG = "http://www.w3.org/2000/svg";
+  const { make, html, colour, ticks } = drawing;
   const shown = new Set(data.schemes.map((s) => s.cc));
-  const colour = (i) => `var(--s${i})`;
   const WIDTH = 1.6;
   // Completion times from this on are in seconds.
   const LONG_MS = 3000;
   // Bands of more schemes cover each other: each scheme then has a small plot with its own.
   const MOST_BANDS = 2;
-  // Lengths of dashes are in widths of the line.
-  const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * WIDTH).toFixed(1)).join(" ");
+  const dashes = (i) => drawing.dashes(data.schemes[i], WIDTH);
   const $ = (selector) => document.querySelector(selector);
   const number = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
-
-  function make(name, attributes, parent, text) {
-    const e = document.createElementNS(SVG, name);
-    for (const key in attributes) {
-      // The page's policy rejects style attributes, but not styles set by its own script.
-      if (key === "style") e.style.cssText = attributes[key];
-      else e.setAttribute(key, attributes[key]);
-    }
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
-  function html(name, parent, text) {
-    const e = document.createElement(name);
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
-
-  // Styles of the schemes, for light and dark mode.
-  function paint() {
-    const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(`${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  }
 
   // A sample of the scheme's line.
   function swatch(parent, i) {
     const box = make("svg", { class: "swatch", viewBox: "0 0 34 10", "aria-hidden": "true" });
     make("line", { x1: 0, x2: 34, y1: 5, y2: 5, style: `stroke:${colour(i)};stroke-width:2.2`, "stroke-dasharray": dashes(i) }, box);
     parent.appendChild(box);
-  }
-
-  // Round steps: 1, 2 or 5 times a power of ten.
-  function ticks(low, high, wanted) {
-    const rough = (high - low) / Math.max(1, wanted) || 1;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
-    const found = [];
-    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) found.push(+v.toPrecision(12));
-    return found;
   }
 
   function head() {
@@ -572,7 +534,7 @@
     });
   }
 
-  paint();
+  drawing.paint(data.schemes);
   head();
   table();
   shares();

@@ -21,8 +21,8 @@ parameters! {
     paths: usize = key(Notation::Int(2, 64), "2", "number of parallel paths");
     rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs without path_delay, or a list with one value per pair");
     path_delay: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "0 s", "time that a path adds to the delay of the data: one value for all, or a list with one per path");
-    ecmp: String = key(Notation::Word(&["flow", "flowlet", "packet", "turns"]), "flow", "choice of the path: flow = by a hash of the flow; flowlet = drawn anew after each gap of flowlet_gap in the packets of a flow; packet = drawn for each packet; turns = a path that flaps: all packets take the first for the time turn, then the next, and so on");
-    flowlet_gap: Nanos = key(PERIOD, "10 ms", "shortest gap between packets of a flow after which its path is drawn anew"), only BY_FLOWLET;
+    ecmp: String = key(Notation::Word(&["flow", "flowlet", "packet", "turns"]), "flow", "choice of the path: flow = by a hash of the flow; flowlet = drawn again after each gap of flowlet_gap in the packets of a flow; packet = drawn for each packet; turns = a path that flaps: all packets take the first for the time turn, then the next, and so on");
+    flowlet_gap: Nanos = key(PERIOD, "10 ms", "shortest gap between packets of a flow after which its path is drawn again"), only BY_FLOWLET;
     turn: Nanos = key(PERIOD, "1 s", "time for which all packets take the same path"), only BY_TURNS;
 }
 
