@@ -133,10 +133,15 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 def read_tables(folder: Path) -> Tables:
     """Reads the saved tables."""
-    files = sorted((folder / DATA).glob("*.csv"))
-    if not files:
+    found = read_csvs(folder / DATA)
+    if not found:
         raise ConcludeError(f"{folder / DATA} holds no tables")
-    return {f.stem: read_csv(f) for f in files}
+    return found
+
+
+def read_csvs(folder: Path) -> Tables:
+    """Reads all tables of a folder, by name; empty without any."""
+    return {f.stem: read_csv(f) for f in sorted(folder.glob("*.csv"))}
 
 
 def read_csv(file: Path) -> pd.DataFrame:

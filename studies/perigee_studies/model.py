@@ -131,6 +131,17 @@ class Evidence:
     depends."""
 
 
+@dataclass(frozen=True)
+class Second:
+    """A section on the page of another experiment, with these results as a further column."""
+
+    page: str
+    """Name of the other experiment."""
+    heading: str
+    write: Callable[[Tables, Tables], str]
+    """Writes the section (Markdown), from the tables of the other experiment and from these."""
+
+
 OF_EVERY_RUN = {
     "run": "number of the run, from 1",
     "cc": "scheme",
@@ -181,6 +192,8 @@ class Experiment:
     """Captions by figure: meaning of points, bars and shading."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Meaning and unit of the columns of the tables (Markdown), apart from `OF_EVERY_RUN`."""
+    second: Second | None = None
+    """Section with these results on the page of another experiment."""
 
     @property
     def study(self) -> str:

@@ -12,7 +12,7 @@ from perigee_lab.common.files import copied, write_text
 from perigee_lab.common.reading import read_bytes, read_text
 from perigee_lab.results.webpage import filled
 from perigee_studies import causes, made, misses, published
-from perigee_studies.conclude import VERDICTS, ConcludeError, read_about
+from perigee_studies.conclude import DATA, VERDICTS, ConcludeError, read_about, read_csvs
 from perigee_studies.decided import RULE
 from perigee_studies.gallery import TITLES, heads_for
 from perigee_studies.kinds import PUBLISHED, Read, kind_of, split
@@ -88,7 +88,8 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 verdicts, about = ours
                 tables = published.save(e, results, docs, about, verdicts)
                 about["made"] = made.read(results / e.name)
-                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
+                more = _seconds(e, results, docs)
+                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables, more))
                 written.append(page)
                 claims[e.name] = published.claims(e, docs)
             if page.exists():
@@ -233,6 +234,7 @@ def _page(
     about: dict[str, Any],
     pictures: dict[str, str],
     tables: Sequence[str] = (),
+    seconds: Sequence[str] = (),
 ) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
@@ -252,6 +254,7 @@ def _page(
     if about.get("exchanged"):
         parts += ["", *textwrap.wrap(EXCHANGED.format(**about["exchanged"]), WIDTH)]
     parts += ["", "</details>"]
+    parts += seconds
     differing = [v for v in verdicts if v["verdict"] == DIFFERS]
     if differing:
         parts += ["", "## What is not reproduced, and why", ""]
@@ -276,6 +279,23 @@ def _page(
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
     parts += _data(e, tables)
     return "\n".join(parts) + "\n"
+
+
+def _seconds(e: Experiment, results: Path, docs: Path) -> list[str]:
+    """Sections with the results of other experiments as a further column, where they were run."""
+    parts: list[str] = []
+    for other in experiments().values():
+        if other.second is None or other.second.page != e.name:
+            continue
+        folders = (results / other.name / DATA, published.tables_of(other, docs))
+        theirs = next((found for f in folders if (found := read_csvs(f))), {})
+        if theirs:
+            text = other.second.write(read_csvs(results / e.name / DATA), theirs)
+            blocks = ([block] if block.startswith("|") else _prose(block) for block in text.split("\n\n"))
+            parts += ["", f"## {other.second.heading}"]
+            for block in blocks:
+                parts += ["", *block]
+    return parts
 
 
 def _data(e: Experiment, tables: Sequence[str]) -> list[str]:

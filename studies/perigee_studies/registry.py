@@ -58,6 +58,7 @@ MODULES = (
     "geo_ping",
     "geo_proxy",
     "geo_neighbours",
+    "geo_campaign",
 )
 
 

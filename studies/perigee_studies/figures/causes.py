@@ -231,8 +231,9 @@ GEO = (
         "The service did not always give 144 Mbit/s",
         Origin.TESTBED,
         "With a lower rate and nothing else changed both schemes have the published mean throughputs; rates that fall "
-        "now and then give long RTTs.",
-        ("geo/set-ups",),
+        "now and then give long RTTs; neighbours, with a load that follows the hour, give the published standard "
+        "deviations of the throughput.",
+        ("geo/set-ups", "geo/neighbours", "geo/campaign"),
         {
             "geo/downloads": (
                 *(f"{what}{cc}" for what in ("steady-", "steady-sd-", "rtt-", "rtt-sd-") for cc in ("cubic", "bbr")),

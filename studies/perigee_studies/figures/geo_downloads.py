@@ -422,7 +422,8 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
         f"The means of the two differ by {mean['cubic'] - mean['bbr']:.1f} Mbit/s (published "
         f"{theirs[0][0] - theirs[0][1]:.1f}), but throughput varies less between downloads here: the standard "
         f"deviation is {sd['cubic']:.1f} (Cubic) and {sd['bbr']:.1f} Mbit/s (BBR), published {theirs[1][0]:g} and "
-        f"{theirs[1][1]:g}."
+        f"{theirs[1][1]:g}. Neighbours on the carrier raise it (`geo/neighbours`), most with a load that follows the "
+        "hour (`geo/campaign`)."
     )
     queue = (
         "Here Cubic loses packets only at the queue, and fills it to the level at which random drops limit it: 18 MB "

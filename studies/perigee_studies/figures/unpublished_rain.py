@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from perigee_studies.digest import Floats
+
 SOURCE = "OrbCC, section V: rates change at handovers only"
 FILE = "orbcc/rain.toml"
 SCHEMES = ("cubic", "bbr3", "leocc", "orbcc", "orbcc-next")
@@ -55,13 +57,18 @@ def changes(place: str, seed: int, duration_s: int) -> list[dict[str, object]]:
     climate, share = CLIMATES[place]
     rain = series(climate, duration_s, step_s=1.0, seed=seed, start_share=share)
     link = modem(rain, clear_sky_db=CLEAR_SKY_DB)
+    return port_changes(link.rate_share, link.loss, RATE_MBPS)
+
+
+def port_changes(rate_share: Floats, loss: Floats, dry_mbps: float) -> list[dict[str, object]]:
+    """Changes of a port by a modem's share of the dry rate and its loss, in each second."""
     found: list[dict[str, object]] = []
     before = (1.0, 0.0)
-    for k, now in enumerate(zip(link.rate_share.round(6), link.loss.round(4), strict=True)):
+    for k, now in enumerate(zip(rate_share.round(6), loss.round(4), strict=True)):
         if now != before:
             # A blocked link keeps what waits; its loss has no meaning.
-            loss = float(now[1]) if now[0] else 0.0
-            found.append({"at": f"{k} s", "rate": f"{RATE_MBPS * now[0]:g} Mbit", "loss": loss})
+            lost = float(now[1]) if now[0] else 0.0
+            found.append({"at": f"{k} s", "rate": f"{dry_mbps * now[0]:g} Mbit", "loss": lost})
         before = now
     return found
 
