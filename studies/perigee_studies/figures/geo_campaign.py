@@ -8,12 +8,13 @@ change means and standard deviations?
 Set-up, fixed before the runs: 8 days from midnight on, in virtual time. Days 1 to 7: pings. Day 8: a
 cycle every 18 minutes (the study has cycles of about 7 minutes and 80 of them in "about a day"; 80
 cycles of 18 minutes are a day), with Cubic from 30 s and BBR from 200 s on, and pings throughout.
-*Quiet*: RTTs and losses of the published pings, as in `geo/downloads` (its week of pings is `geo/ping`).
-*Day*: also the crowd of
-`geo/neighbours` as planned there (100 neighbours on a forward carrier of 170 Mbit/s, bursts of 2 MB),
+*Quiet*: RTTs and losses of the published pings, as in `geo/downloads` (its week of pings is
+`geo/ping`). *Constant load*: also the crowd of `geo/neighbours` as planned there (100 neighbours on
+a forward carrier of 170 Mbit/s, bursts of 2 MB, a quarter of the carrier). *Day*: the same crowd
 with a load that follows the hour (the activity of `[demand]`, scaled to a quarter of the carrier in
 the mean), and rain at the client's place. *Day, long bursts*: the same with the bursts of 20 MB that
-`geo/neighbours` chose after its runs.
+`geo/neighbours` chose after its runs. (The first runs had no constant load, which separates the
+crowd from its course over the day.)
 
 Each run is a section of the timeline: a cycle, or an hour of pings. What a section inherits is its
 load and its weather; the queue is empty and the jitter, correlated over 2 s, is drawn again after
@@ -68,7 +69,7 @@ WEATHER_SEED = 1
 CROWD = {"beam.neighbours": 100, "beam.forward_rate": "170 Mbit"}
 CYCLE_KEEP = downloads.KEEP
 PING_KEEP = Keep(("rtt_ns",))
-QUIET, DAY, LONG = "quiet", "day", "day, long bursts"
+QUIET, STEADY, DAY, LONG = "quiet", "constant load", "day", "day, long bursts"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Setting:
 
 SETTINGS = (
     Setting(QUIET),
+    Setting(STEADY, {**CROWD, "beam.forward_load": neighbours.LOAD}),
     Setting(DAY, CROWD, by_hour=True),
     Setting(LONG, {**CROWD, **neighbours.LONG}, by_hour=True),
 )
@@ -261,7 +263,7 @@ def _pattern(week: pd.DataFrame) -> float:
 def draw(t: Tables) -> dict[str, Any]:
     """Plots both throughputs of each cycle over the day, by setting."""
     there = _settings(t)
-    figure, axes = style.panels(len(there), 2, width=2.6, height=2.1, sharex=True, sharey="row")
+    figure, axes = style.panels(len(there), 2, width=2.1, height=2.1, sharex=True, sharey="row")
     for row, (key, limit) in enumerate((("steady", 150), ("start", 45))):
         words, _, column, unit, (means, deviations) = downloads.TABLES[key]
         for x, name in enumerate(there):
@@ -307,30 +309,30 @@ def column(alone: Tables, t: Tables) -> str:
 
 def changed(t: Tables) -> str:
     """What the campaign changes and what it does not, in three sentences."""
-    steady, start = (downloads.TABLES[key] for key in ("steady", "start"))
+    there = _settings(t)
 
-    def pair(setting: str, column: str, how: str) -> str:
-        return " and ".join(f"{getattr(_of(t, setting, cc)[column], how)():.1f}" for cc in downloads.SCHEMES)
+    def pair(setting: str, column: str, how: str, digits: int = 1) -> str:
+        found = (getattr(_of(t, setting, cc)[column], how)() for cc in downloads.SCHEMES)
+        return " and ".join(f"{x:.{digits}f}" for x in found)
 
-    def spread(setting: str) -> str:
-        return f"{pair(setting, 'mean_mbps', 'std')} Mbit/s"
+    def published(key: str, row: int) -> str:
+        return " and ".join(f"{x:g}" for x in downloads.TABLES[key][4][row])
 
-    theirs, d = " and ".join(f"{sd:g}" for sd in steady[4][1]), f"d = {effect(t, DAY):.2f}"
+    sds = downloads.TABLES["steady"][4][1]
     both = all(
         abs(_of(t, DAY, cc)["mean_mbps"].std() - sd) <= downloads.SPREAD_SHARE * sd
-        for cc, sd in zip(downloads.SCHEMES, steady[4][1], strict=True)
+        for cc, sd in zip(downloads.SCHEMES, sds, strict=True)
     )
-    brings = (
-        "gives the published standard deviations" if both else "raises the standard deviations, not to the published"
-    )
-    means, starts = (" and ".join(f"{x:g}" for x in row[4][0]) for row in (steady, start))
+    brings = "within the tolerance of the published" if both else "not to the published"
+    spreads = "; ".join(f"{name} {pair(name, 'mean_mbps', 'std')}" for name in there)
+    starts = "; ".join(f"{name} {pair(name, 'startup_mbps', 'mean')}" for name in (QUIET, DAY))
     return (
-        f"**Turns alone change nothing; the course of the neighbours' load over the day {brings} of the steady "
-        f"throughput ({spread(DAY)}, published {theirs}; {spread(QUIET)} over a quiet service) and an effect of {d} "
-        f"(published 0.7); start-ups keep their means.** Means of the steady throughput, Mbit/s: "
-        f"{pair(QUIET, 'mean_mbps', 'mean')} over a quiet service, {pair(DAY, 'mean_mbps', 'mean')} over the day "
-        f"(published {means}); of the start-up {pair(QUIET, 'startup_mbps', 'mean')}, and "
-        f"{pair(DAY, 'startup_mbps', 'mean')} (published {starts})."
+        "**Turns alone change no mean; neighbours with a load that follows the hour raise the standard deviations of "
+        f"the steady throughput, {brings} ones, at lower means and longer RTTs than published; Cubic's starts stay as "
+        f"they are.** Standard deviations of Cubic and BBRv1, Mbit/s (published {published('steady', 1)}): {spreads}. "
+        f"Means over the day: {pair(DAY, 'mean_mbps', 'mean')} Mbit/s at {pair(DAY, 'rtt_ms', 'mean', 0)} ms "
+        f"(published {published('steady', 0)} Mbit/s at {published('rtt', 0)} ms); the size of the effect is d = "
+        f"{effect(t, DAY):.2f} (published 0.7). Start-ups, Mbit/s (published {published('start', 0)}): {starts}."
     )
 
 
@@ -370,15 +372,16 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
     return out | {"body": text, "hours": text}
 
 
-METHOD = """Eight days from midnight on, in virtual time: seven of pings (a UDP packet of 20 bytes every 200 ms), then
-a day of 80 cycles of 18 minutes, with 1 GB with Cubic from 30 s and with BBR from 200 s on, over the network of
-`geo/downloads`, and pings throughout. (The study writes of cycles of about 7 minutes, and of about a day for 80; both
-cannot hold.) Quiet: RTTs and losses of the published pings; its week of pings is `geo/ping`. Day: also the crowd of
-`geo/neighbours` with bursts of 2 MB and a load that follows the hour as the activity of
-[`[demand]`](../reference/demand.md) does, a quarter of the forward carrier in the mean; and rain: attenuation by ITU-R
-P.618 and P.1853 at 42.3 N, 71.8 W, 20 GHz and an elevation of 41 degrees, rates in steps of DVB-S2 below 144 Mbit/s,
-12.7 dB without rain. Long bursts: 20 MB. A run is an hour of pings or a cycle: a section of the timeline, with the load
-at its middle and its seconds of rain; it is stored as it ends, and the same command continues after an interruption."""
+METHOD = """Eight days from midnight on, in virtual time: seven of pings (a UDP packet of 20 bytes every 200 ms),
+then a day of 80 cycles of 18 minutes, with 1 GB with Cubic from 30 s and with BBR from 200 s on, over the network
+of `geo/downloads`, and pings throughout. (The study writes of cycles of about 7 minutes, and of about a day for
+80; both cannot hold.) Quiet: RTTs and losses of the published pings; its week of pings is `geo/ping`. Constant
+load: also the crowd of `geo/neighbours` with bursts of 2 MB, which takes a quarter of the forward carrier. Day:
+the same crowd with a load that follows the hour as the activity of [`[demand]`](../reference/demand.md) does, a
+quarter in the mean; and rain: attenuation by ITU-R P.618 and P.1853 at 42.3 N, 71.8 W, 20 GHz and an elevation of
+41 degrees, rates in steps of DVB-S2 below 144 Mbit/s, 12.7 dB without rain. Long bursts: 20 MB. A run is an hour
+of pings or a cycle: a section of the timeline, with the load at its middle and its seconds of rain; it is stored
+as it ends, and the same command continues after an interruption."""
 METRICS = """Those of `geo/downloads`. Pings: of those answered in the week. The hours' medians: means over the days."""
 CAPTIONS = {
     "day": "Points: downloads, at the time of their cycle; shaded: published means ± standard deviations, in the "
