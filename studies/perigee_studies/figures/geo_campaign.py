@@ -271,6 +271,8 @@ def draw(t: Tables) -> dict[str, Any]:
             for i, cc in enumerate(downloads.SCHEMES):
                 look, here = style.look(cc), _of(t, name, cc)
                 axis.axhspan(means[i] - deviations[i], means[i] + deviations[i], color=look["color"], alpha=0.13)
+                mean = axis.axhline(means[i], color=look["color"], linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5)
+                style.mark(axis, mean)
                 axis.plot(here["hour"], here[column], look["marker"], color=look["color"], markersize=2.5,
                           label=style.label(cc))  # fmt: skip
             axis.set_ylim(0, limit)
@@ -384,8 +386,8 @@ of pings or a cycle: a section of the timeline, with the load at its middle and 
 as it ends, and the same command continues after an interruption."""
 METRICS = """Those of `geo/downloads`. Pings: of those answered in the week. The hours' medians: means over the days."""
 CAPTIONS = {
-    "day": "Points: downloads, at the time of their cycle; shaded: published means ± standard deviations, in the "
-    "colours of the schemes."
+    "day": "Points: downloads, at the time of their cycle; dotted and shaded: published means ± standard deviations, "
+    "in the colours of the schemes."
 }
 DEVIATIONS = (
     "Sections of the timeline start with an empty queue and idle neighbours; jitter is correlated over 2 s, and bursts "
