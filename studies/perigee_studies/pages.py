@@ -242,6 +242,7 @@ def _page(
     command = f"`perigee study run {e.name}{size.option}`"
     parts += [*_answer(about), *_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
     parts += [*findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
+    parts += [*about["summary"], ""] if about.get("summary") else []
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")

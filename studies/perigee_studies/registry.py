@@ -34,6 +34,7 @@ MODULES = (
     "orbcc_claims",
     "orbcc_gateways",
     "unpublished_meter",
+    "unpublished_carriers",
     "unpublished_hpcc",
     "unpublished_neighbours",
     "unpublished_fallback",

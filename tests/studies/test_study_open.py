@@ -11,10 +11,11 @@ import pytest
 from conftest import ROOT
 from perigee_lab.sky import weather
 from perigee_studies.digest import Digest
+from perigee_studies.figures import unpublished_carriers as carriers
 from perigee_studies.figures import unpublished_hotspots as hotspots
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
-from perigee_studies.model import OF_EVERY_RUN, Ask, Size
+from perigee_studies.model import OF_EVERY_RUN, Ask, Outcome, Size
 from perigee_studies.registry import experiments
 
 
@@ -70,7 +71,7 @@ def test_starts_are_run_with_schemes_that_accept_them_and_proxies_without_teleme
     assert all([f["cc"] for f in each] == ["*", "cubic"] * 2 for each in flows)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", ["geo/schemes", "orbcc/rain", "orbcc/hotspots", "hypatia/imperfect"])
+@pytest.mark.parametrize("name", ["geo/schemes", "orbcc/rain", "orbcc/hotspots", "orbcc/carriers", "hypatia/imperfect"])
 def test_pages_describe_every_column_of_their_tables(name: str) -> None:
     of = experiments()[name]
     folder = name.replace("/", "-")
@@ -83,3 +84,22 @@ def test_pages_describe_every_column_of_their_tables(name: str) -> None:
     assert found == {*of.columns, *OF_EVERY_RUN}
     page = (ROOT / f"docs/studies/{folder}.md").read_text(encoding="utf-8")
     assert all(f"| `{column}` | " in page for column in found)
+
+
+def test_a_carrier_keeps_the_least_of_fairness_goodput_and_delay() -> None:
+    cases = carriers.cases(Ask(Size.QUICK))
+    assert {c.labels["figure"] for c in cases} == set(carriers.FIGURES)
+    assert len(cases) % len(carriers.CARRIERS) == 0
+    t = np.arange(1.0, 25.0)
+
+    def digest(second: float, rtt: float) -> Digest:
+        goodput = np.array([[50e6] * len(t), [second] * len(t)])
+        columns = {"goodput_bps": goodput, "rtt_ns": goodput * 0 + rtt, "base_rtt_ns": goodput * 0 + 60e6}
+        flow = {"retransmits": 1, "timeouts": 0}
+        return Digest([flow, flow], t, columns, np.zeros((2, 1)), info={"duration_ns": 24e9})
+
+    both = [c for c in cases if c.labels["figure"] == "Fig. 6" and c.labels["carrier"] in ("records", "ECN")]
+    found = [Outcome(c, digest(*values)) for c, values in zip(both, ((50e6, 66e6), (40e6, 132e6)), strict=True)]
+    runs = carriers.tables(found)["runs"].set_index("carrier")
+    assert list(runs.loc["records", ["kept_fair", "kept_use", "kept_delay", "kept"]]) == pytest.approx([1, 1, 1, 1])
+    assert list(runs.loc["ECN", ["kept_fair", "kept_use", "kept_delay", "kept"]]) == pytest.approx([0.8, 0.9, 0.5, 0.5])

@@ -16,7 +16,9 @@
 
 mod caps;
 
-pub use caps::{Caps, Law, OnRto, Pacing, Probes, Recovery, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
+pub use caps::{
+    Caps, Carrier, Law, OnRto, Pacing, Probes, Recovery, SignalScope, Stack, TelemetryNeed, TxBytesUnit,
+};
 pub use perigee_units::{BitRate, Nanos};
 
 /// "No threshold yet": the initial ssthresh, in bytes.

@@ -50,7 +50,7 @@ use crate::rng::Rng;
 use crate::*;
 use fallback::{Coverage, Fallback, Switch, WatchInput};
 pub(crate) use options::PathChange;
-pub use options::{head, paper, pint, repro, PARAMS};
+pub use options::{head, paper, pint, repro, NEEDS, PARAMS};
 use options::{Decrease, Jump, Options};
 use path::PathGuard;
 use reading::{covered, queueing};
@@ -413,9 +413,16 @@ impl OrbCc {
 
 impl CongestionControl for OrbCc {
     fn caps(&self) -> Caps {
-        let echo = self.options.bottleneck_echo;
+        let carrier = self.options.carrier;
+        let derived = carrier.is_some_and(|c| c != Carrier::Records);
+        let echo = self.options.bottleneck_echo || derived;
         Caps {
-            telemetry: if echo { TelemetryNeed::Bottleneck } else { TelemetryNeed::Stack },
+            telemetry: match carrier {
+                None => TelemetryNeed::None,
+                _ if echo => TelemetryNeed::Bottleneck,
+                _ => TelemetryNeed::Stack,
+            },
+            carrier: carrier.unwrap_or_default(),
             pint: self.options.pint,
             telemetry_on_wire: self.options.on_wire,
             tx_bytes_unit: self.options.tx_bytes_unit,

@@ -212,6 +212,7 @@ impl SchemeInfo {
     pub fn idle(&self, given: &BTreeMap<String, Value>) -> Option<&'static Needs> {
         let needs: &[Needs] = match self.id {
             "astraea" | "astraea_leo" | "policy" => astraea::NEEDS,
+            "orbcc" | "orbcc-repro" | "orbcc-head" | "orbcc-pint" | "leotcp" => orbcc::NEEDS,
             _ => return None,
         };
         let params = self.params(given.clone()).ok()?;

@@ -6,7 +6,7 @@
 use crate::cache::fetch_of;
 use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
-use perigee_telemetry::{wire, Feedback, Stamp, WireCompact, WireHop, WirePint};
+use perigee_telemetry::{wire, Carried, Feedback, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
 /// Sentinel: no packet, link or stack.
@@ -187,6 +187,8 @@ pub enum Form {
     Pint(WirePint),
     /// The feedback that ports reduce by their law, in place of a stack.
     Feedback(Feedback),
+    /// What a carrier holds in place of records; node data of IOAM are in the stack.
+    Carried(Carried),
 }
 
 impl Stacks {
@@ -247,6 +249,8 @@ impl Stacks {
             Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
             Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
             Form::Feedback(f) => block.extend_from_slice(&f.to_bytes(&head.stamp, head.count)),
+            // Captures show these packets without telemetry.
+            Form::Carried(_) => {}
         }
         block
     }

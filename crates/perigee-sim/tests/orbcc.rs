@@ -274,3 +274,46 @@ fn next_carries_telemetry_in_one_packet_of_four_and_ports_count_all_of_them() {
     assert!(fourth.1 > each.1, "fewer bytes of telemetry: {each:?} {fourth:?}");
     assert!((fourth.2 - 1.0).abs() < 0.03, "ports count the packets without records: {fourth:?}");
 }
+
+/// Goodputs of two flows and their mean RTT, with every port metered.
+fn over(carrier: &str) -> ([f64; 2], f64) {
+    let port = PortSpec { metered: true, ..PortSpec::packets(BitRate::from_mbit(50), 400) };
+    let access = PortSpec { metered: true, ..PortSpec::packets(BitRate::from_mbit(1000), 400) };
+    let spec = DumbbellSpec {
+        rtts: vec![ms(40), ms(40)],
+        bottleneck: port,
+        access,
+        bottleneck_delay: ms(1),
+        ..DumbbellSpec::default()
+    };
+    let built = dumbbell(&spec).expect("a dumbbell");
+    let mut flows: Vec<_> =
+        (0..2).map(|i| flow_with(&built, i, "orbcc", &[("carrier", word(carrier))])).collect();
+    flows[1].start = s(6);
+    let (_, log) = run(&built.timeline(s(30), Vec::new()), flows, 1);
+    ([0, 1].map(|f| log.goodput_mbit(f, s(15), s(30))), log.mean_rtt_ms(0, s(15), s(30)))
+}
+
+#[test]
+fn backlogs_and_times_of_arrival_are_enough_for_equal_shares_with_five_percent_of_queue_per_flow() {
+    let ([one, two], exact) = over("records");
+    assert!(one.min(two) > 22.5 && exact < 41.0, "{one} {two} {exact}");
+    for carrier in ["ioam", "ioam_rate"] {
+        let ([one, two], rtt) = over(carrier);
+        assert!(one.min(two) > 22.0, "{carrier}: {one} {two}");
+        // U = η / (1 - 0.05 · 2) = 1.056.
+        assert!((rtt - exact - 0.056 * 40.0).abs() < 0.5, "{carrier}: {rtt} ms, records {exact} ms");
+    }
+    let ([one, two], rtt) = over("ioam_snapshot");
+    assert!(one.min(two) > 22.0 && (rtt - exact).abs() < 0.2, "the snapshot: {one} {two} {rtt}");
+}
+
+#[test]
+fn a_utilisation_or_a_mark_keeps_the_delay_and_lets_a_late_flow_starve() {
+    for carrier in ["utilisation", "ecn"] {
+        let ([one, two], rtt) = over(carrier);
+        assert!(one > 40.0 && two < 5.0 && rtt < 42.0, "{carrier}: {one} {two} {rtt}");
+    }
+    let (_, rtt) = over("none");
+    assert!(rtt > 80.0, "Cubic fills the queue: {rtt}");
+}

@@ -10,7 +10,7 @@
 use crate::uf16;
 use crate::wire::{rate_code, rtt_code, WireCompact, WireHop, BASELINE_HOP, FLOWS_MAX, MAX_HOPS, TS_MASK};
 use perigee_cc::utilisation::{bottleneck, queue_delay, Bottleneck, STACK_LIFETIME};
-use perigee_cc::{Caps, Hop, Law, Nanos, Telemetry, TelemetryNeed};
+use perigee_cc::{Caps, Carrier, Hop, Law, Nanos, Telemetry, TelemetryNeed};
 
 /// Bytes that telemetry adds to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum EchoMode {
     Bottleneck,
     /// The record of fixed size that ports overwrite.
     Pint,
+    /// The bottleneck's record, derived from what this carrier holds of the ports.
+    Carrier(Carrier),
     /// The feedback that ports reduce by this law.
     Law(Law),
 }
@@ -50,6 +52,7 @@ impl Overhead {
             (Overhead::None, _) => 0,
             (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
             (Overhead::Wire, EchoMode::Law(_)) => crate::laws::header_bytes(),
+            (Overhead::Wire, EchoMode::Carrier(carrier)) => crate::carrier::data_bytes(carrier, hops),
             (Overhead::Wire, _) => crate::wire::stack_bytes(hops),
         }
     }
@@ -59,7 +62,11 @@ impl Overhead {
         match (self, echo) {
             (Overhead::None, _) => 0,
             (Overhead::Wire, EchoMode::Full) => crate::wire::stack_bytes(hops),
-            (Overhead::Wire, EchoMode::Bottleneck) => crate::wire::compact_echo_bytes(),
+            // Marks return in flags of the TCP header.
+            (Overhead::Wire, EchoMode::Carrier(Carrier::Ecn)) => 0,
+            (Overhead::Wire, EchoMode::Bottleneck | EchoMode::Carrier(_)) => {
+                crate::wire::compact_echo_bytes()
+            }
             (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
             (Overhead::Wire, EchoMode::Law(_)) => crate::laws::header_bytes(),
         }
@@ -73,6 +80,9 @@ impl EchoMode {
             TelemetryNeed::None => None,
             TelemetryNeed::Stack if caps.pint => Some(EchoMode::Pint),
             TelemetryNeed::Stack => Some(EchoMode::Full),
+            TelemetryNeed::Bottleneck if caps.carrier != Carrier::Records => {
+                Some(EchoMode::Carrier(caps.carrier))
+            }
             TelemetryNeed::Bottleneck => Some(EchoMode::Bottleneck),
             TelemetryNeed::Law(law) => Some(EchoMode::Law(law)),
         }

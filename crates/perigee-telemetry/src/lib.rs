@@ -7,6 +7,7 @@
 //! * [`wire`]: encoded records and their bytes, and their overhead.
 //! * [`ipv6`]: the option that carries them in IPv6 packets.
 //! * [`tcp_option`]: the option of TCP that carries the busiest port's record.
+//! * [`carrier`]: other forms of telemetry, and what a receiver derives from them.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
 //! * [`flow_table`]: the meter's flows in a table of bounded size.
@@ -20,6 +21,7 @@
 //! [`WireCompact`]; [`StackDecoder`] or [`WireCompact::decode`] pass it to the controller. Values
 //! are encoded once, at the port, so that all backends have the same rounding.
 
+pub mod carrier;
 pub mod echo;
 pub mod faults;
 pub mod flow_table;
@@ -32,6 +34,7 @@ pub mod tcp_option;
 pub mod uf16;
 pub mod wire;
 
+pub use carrier::{Carried, CarrierReader};
 pub use echo::{BottleneckEcho, EchoMode, Overhead, StackDecoder};
 pub use faults::{FaultSpec, Faults};
 pub use laws::{Feedback, PortLaws, PortView};

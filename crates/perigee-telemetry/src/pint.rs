@@ -184,7 +184,7 @@ impl PintPort {
 /// Encodes U; `draw` in [0, 1) selects one of the two nearest codes so that the mean of the values
 /// is `u`.
 #[inline]
-fn encode_u(u: f64, draw: f64) -> u8 {
+pub(crate) fn encode_u(u: f64, draw: f64) -> u8 {
     if u <= LEAST_U {
         // Between zero and the smallest value.
         return u8::from(draw < u / LEAST_U);
@@ -199,7 +199,7 @@ fn encode_u(u: f64, draw: f64) -> u8 {
 }
 
 #[inline]
-fn decode_u(code: u8) -> f64 {
+pub(crate) fn decode_u(code: u8) -> f64 {
     match code {
         0 => 0.0,
         k => LEAST_U * libm::pow(BASE, f64::from(k - 1)),

@@ -40,7 +40,8 @@ RELAYS = {"nodes": [{"set": "gateways"}]}
 """The study's other ground stations, which relay in both modes."""
 
 
-def _sets(ask: Ask, run: int, ends: Sequence[tuple[str, str]], packets: int) -> dict[str, object]:
+def sky_sets(ask: Ask, run: int, ends: Sequence[tuple[str, str]], packets: int) -> dict[str, object]:
+    """Overrides for two flows between these ends."""
     out: dict[str, object] = {
         "port.all.queue": f"{packets} packets",
         "run.duration": f"{ask.count(60, 300, 300)} s",
@@ -58,7 +59,7 @@ def sharing_cases(ask: Ask) -> list[Case]:
         a, b, mode, packets = SHARED[pair]
         more = {"source.constellation.isls": "none"} if mode == "bp" else {}
         for run in range(1, ask.count(1, 2, 5) + 1):
-            sets = {**_sets(ask, run, [(a, b), (a, b)], packets), **more}
+            sets = {**sky_sets(ask, run, [(a, b), (a, b)], packets), **more}
             out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
     return out
 
@@ -81,7 +82,7 @@ def crossing_cases(ask: Ask) -> list[Case]:
     out = []
     for pair, (one, two, packets, _) in CROSSING.items():
         for run in range(1, ask.count(1, 2, 5) + 1):
-            sets = _sets(ask, run, [one, two], packets)
+            sets = sky_sets(ask, run, [one, two], packets)
             for start in (CONFIGURED, *(starts[run - 1] for starts in STARTS.values())):
                 begin = {} if start == CONFIGURED else {"source.constellation.start": f"2021-04-22T{start}:00Z"}
                 labels = {"pair": pair, "start": start, "run": run}

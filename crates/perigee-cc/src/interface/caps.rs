@@ -66,6 +66,25 @@ pub enum Law {
     Rcp,
 }
 
+/// What packets carry from metered ports to the receiver, which makes the bottleneck record of it
+/// (with [`TelemetryNeed::Bottleneck`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// The ports' complete records.
+    #[default]
+    Records,
+    /// Node data of IOAM that a router without changes writes: time of arrival and backlog.
+    Ioam,
+    /// The same, and the rate of the port's configuration as its opaque snapshot.
+    IoamRate,
+    /// The complete records as opaque snapshots in node data of IOAM.
+    IoamSnapshot,
+    /// The highest utilisation in eight bits.
+    Utilisation,
+    /// One bit: a port's queue was long.
+    Ecn,
+}
+
 /// Scope of the signals that a controller receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalScope {
@@ -111,6 +130,8 @@ pub struct Caps {
     /// Whether ports write the fixed-size record [`Telemetry::Pint`](super::Telemetry::Pint)
     /// instead of appending to a stack (only with [`TelemetryNeed::Stack`]).
     pub pint: bool,
+    /// What packets carry from ports (only with [`TelemetryNeed::Bottleneck`]).
+    pub carrier: Carrier,
     /// Whether telemetry bytes are sent on the wire (only with telemetry).
     pub telemetry_on_wire: bool,
     /// Whether the SYN carries telemetry, too, which the SYN-ACK returns (only with telemetry).
@@ -164,7 +185,8 @@ pub enum TxBytesUnit {
 impl Caps {
     /// Whether the scheme receives the records that ports write, of all ports or of the bottleneck.
     pub fn reads_records(&self) -> bool {
-        !self.pint && matches!(self.telemetry, TelemetryNeed::Stack | TelemetryNeed::Bottleneck)
+        let written = matches!(self.carrier, Carrier::Records | Carrier::IoamSnapshot);
+        written && !self.pint && matches!(self.telemetry, TelemetryNeed::Stack | TelemetryNeed::Bottleneck)
     }
 
     /// A window-based scheme on Linux's transport.
@@ -173,6 +195,7 @@ impl Caps {
         pacing: Pacing::HostDefault,
         telemetry: TelemetryNeed::None,
         pint: false,
+        carrier: Carrier::Records,
         telemetry_on_wire: false,
         telemetry_on_syn: false,
         tx_bytes_unit: TxBytesUnit::Wire,

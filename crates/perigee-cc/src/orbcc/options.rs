@@ -77,6 +77,14 @@ pub const PARAMS: &[ParamSpec] = &[
         "source; the paper describes bottleneck; pint is the variant of 2026",
         "telemetry echoed in ACKs",
     ),
+    choice(
+        "carrier",
+        &["records", "ioam", "ioam_rate", "ioam_snapshot", "utilisation", "ecn", "none"],
+        "choice",
+        "what packets carry from ports: their records; time of arrival and backlog, as unmodified routers write them by \
+         IOAM; the same with the configured rate; records by IOAM; the highest utilisation in 8 bits; a mark at 1 ms of \
+         queueing; or nothing. The receiver echoes the bottleneck that it derives",
+    ),
     number(
         "echo_sampling",
         (1.0, 0.0001, 1.0),
@@ -246,6 +254,25 @@ pub(crate) enum PathChange {
     KeepLastU,
 }
 
+/// Option `carrier`.
+fn carrier(word: &str) -> Option<Carrier> {
+    Some(match word {
+        "ioam" => Carrier::Ioam,
+        "ioam_rate" => Carrier::IoamRate,
+        "ioam_snapshot" => Carrier::IoamSnapshot,
+        "utilisation" => Carrier::Utilisation,
+        "ecn" => Carrier::Ecn,
+        "none" => return None,
+        _ => Carrier::Records,
+    })
+}
+
+/// Parameters that have an effect only with a value of another one.
+pub const NEEDS: &[Needs] = &[
+    Needs { name: "echo", other: "carrier", word: "records" },
+    Needs { name: "carrier", other: "echo", word: "full" },
+];
+
 /// Option values of one connection, parsed. [`PARAMS`] documents them.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
@@ -256,6 +283,8 @@ pub(super) struct Options {
     pub tx_bytes_unit: TxBytesUnit,
     pub bottleneck_echo: bool,
     pub pint: bool,
+    /// None: packets carry nothing.
+    pub carrier: Option<Carrier>,
     pub echo_sampling: f64,
     pub on_wire: bool,
     pub time_weighted: bool,
@@ -294,6 +323,7 @@ impl Options {
             },
             bottleneck_echo: is("echo", "bottleneck"),
             pint: is("echo", "pint"),
+            carrier: carrier(&p.choice("carrier")),
             echo_sampling: p.float("echo_sampling"),
             on_wire: is("overhead", "wire"),
             time_weighted: is("ewma", "hpcc_time"),

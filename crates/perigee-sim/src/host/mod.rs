@@ -28,9 +28,9 @@ use crate::net::Net;
 use crate::packet::{Form, NONE};
 use crate::routes::Routes;
 use crate::setup::FlowSetup;
-use perigee_cc::{CongestionControl, HeaderStamp, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
+use perigee_cc::{Carrier, CongestionControl, HeaderStamp, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 use perigee_queue::Ecn;
-use perigee_telemetry::{EchoMode, Feedback, Overhead, WirePint};
+use perigee_telemetry::{Carried, EchoMode, Feedback, Overhead, WirePint};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
@@ -118,6 +118,9 @@ impl TelemetryPlan {
         match self.echo {
             Some(EchoMode::Pint) => Form::Pint(WirePint::default()),
             Some(EchoMode::Law(law)) => Form::Feedback(Feedback::request(law, stamp, payload)),
+            Some(EchoMode::Carrier(carrier)) if carrier != Carrier::IoamSnapshot => {
+                Form::Carried(Carried { carrier, value: 0 })
+            }
             _ => Form::Stack,
         }
     }
@@ -198,7 +201,7 @@ impl FlowFacts {
 
     /// Whether its packets carry something else than stacks.
     pub fn has_other_form(&self) -> bool {
-        self.has_law() || self.telemetry.echo == Some(EchoMode::Pint)
+        matches!(self.telemetry.echo, Some(EchoMode::Law(_) | EchoMode::Pint | EchoMode::Carrier(_)))
     }
 
     /// Whether ports compute feedback for it.

@@ -3,13 +3,15 @@
 
 use super::apps::Demand;
 use super::{ts_ms, Cx, Delivered, Established, ReceivingEnd};
+use crate::net::Net;
 use crate::observe::{show, Observer, SimEvent, MILESTONES};
 use crate::packet::{Form, Packet, CE, NONE};
 use crate::setup::FlowSetup;
+use perigee_cc::Carrier;
 use perigee_queue::Ecn;
 use perigee_record::PacketKind;
 use perigee_tcp::{AckBlocks, Receiver};
-use perigee_telemetry::{BottleneckEcho, EchoMode};
+use perigee_telemetry::{BottleneckEcho, CarrierReader, EchoMode};
 use perigee_units::Nanos;
 
 /// The receiving end of a TCP connection.
@@ -17,6 +19,8 @@ pub struct TcpReceiver {
     /// The connection, once the handshake is over.
     pub tcp: Option<Receiver>,
     bottleneck: BottleneckEcho,
+    /// With a carrier other than records.
+    reader: Option<Box<CarrierReader>>,
     pub(super) stopped: bool,
     /// Consumer of the data, where the application does more than read.
     pub(super) demand: Option<Box<Demand>>,
@@ -27,6 +31,7 @@ impl TcpReceiver {
         TcpReceiver {
             tcp: None,
             bottleneck: BottleneckEcho::new(),
+            reader: None,
             stopped: false,
             demand: Demand::of(setup).map(Box::new),
         }
@@ -98,7 +103,7 @@ impl ReceivingEnd {
         }
         // Data that overtakes no packet arrives after the handshake, so the receiver exists.
         let echo = self.telemetry.echo;
-        let Some(TcpReceiver { tcp: Some(tcp), bottleneck, .. }) = self.receiver_mut() else {
+        let Some(TcpReceiver { tcp: Some(tcp), bottleneck, reader, .. }) = self.receiver_mut() else {
             cx.net.release(h);
             return Delivered::Nothing;
         };
@@ -114,10 +119,17 @@ impl ReceivingEnd {
             let head = cx.net.stacks.head_mut(packet.telemetry);
             head.partial |= head.count < packet.hops;
             // Without a port's record there is nothing to echo, and the sender must detect this.
-            if echo == Some(EchoMode::Bottleneck) && head.count > 0 {
-                let path = head.path_id;
-                let compact = bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));
-                cx.net.stacks.head_mut(packet.telemetry).form = Form::Compact(compact);
+            let has_records = head.count > 0;
+            match echo {
+                Some(EchoMode::Bottleneck | EchoMode::Carrier(Carrier::IoamSnapshot)) if has_records => {
+                    let path = head.path_id;
+                    let compact = bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));
+                    cx.net.stacks.head_mut(packet.telemetry).form = Form::Compact(compact);
+                }
+                Some(EchoMode::Carrier(_)) => {
+                    derive(reader.get_or_insert_default(), now, packet.telemetry, cx.net)
+                }
+                _ => {}
             }
         }
         let delivered = self.take_in_order(before, next, cx);
@@ -202,5 +214,22 @@ impl ReceivingEnd {
             show(cx.obs, cx.now, true, &packet, 0, &blocks, Some((false, mss, Ecn::NotEct)), &block);
         }
         self.egress.send(packet, cx);
+    }
+}
+
+/// Replaces what a carrier holds by the bottleneck record derived from it; without one, the ACK
+/// carries no telemetry.
+#[cold]
+#[inline(never)]
+fn derive(reader: &mut CarrierReader, now: Nanos, telemetry: u32, net: &mut Net) {
+    let head = *net.stacks.head(telemetry);
+    let Form::Carried(carried) = head.form else { return };
+    let record = reader.read(now, &carried, head.path_id, net.stacks.hops(telemetry), &head.stamp);
+    let head = net.stacks.head_mut(telemetry);
+    // Neither names the ports that wrote, so that a missing one is not noticed.
+    head.partial &= !matches!(carried.carrier, Carrier::Utilisation | Carrier::Ecn);
+    match record {
+        Some(compact) => head.form = Form::Compact(compact),
+        None => (head.form, head.count) = (Form::Stack, 0),
     }
 }

@@ -171,7 +171,7 @@ impl SendingEnd {
             let stamp = Stamp::new(tx.stamp, payload).covering(self.unstamped);
             self.unstamped = 0;
             telemetry = cx.net.stacks.insert(stamp, payload);
-            if matches!(echo, EchoMode::Pint | EchoMode::Law(_)) {
+            if matches!(echo, EchoMode::Pint | EchoMode::Law(_) | EchoMode::Carrier(_)) {
                 cx.net.stacks.head_mut(telemetry).form = self.telemetry.form(&tx.stamp, payload);
             }
         }
@@ -262,7 +262,7 @@ impl SendingEnd {
                 Form::Compact(compact) => compact.decode(head.covered, head.partial),
                 Form::Pint(record) => record.decode(head.covered, head.partial),
                 Form::Feedback(f) => f.decode(u32::from(head.count), head.covered, head.partial),
-                Form::Stack => {
+                Form::Stack | Form::Carried(_) => {
                     let hops = cx.net.stacks.hops(packet.telemetry);
                     s.decoder.decode(head.path_id, hops, head.covered, head.partial)
                 }

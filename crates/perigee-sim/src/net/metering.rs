@@ -5,6 +5,7 @@ use super::PortState;
 use crate::packet::{has_stack, Form, Packet, Stacks};
 use perigee_cc::TxBytesUnit;
 use perigee_record::PacketKind;
+use perigee_telemetry::carrier::Sending;
 use perigee_telemetry::{counted_bytes, switch_id, FaultSpec, Faults, PortLaws, PortView};
 use perigee_timeline::Port;
 use perigee_units::draw::{mix, name_key};
@@ -84,6 +85,7 @@ pub(super) fn note_dequeue(
         match stacks.head(packet.telemetry).form {
             Form::Pint(_) => return note_pint(port, packet, stacks, at),
             Form::Feedback(_) => return note_feedback(port, packet, stacks, at),
+            Form::Carried(_) => return note_carried(port, packet, stacks, at),
             _ => {}
         }
     }
@@ -128,6 +130,25 @@ fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nan
         stacks.overwrite(packet.telemetry, record, switch, wait);
     } else if let Form::Pint(carried) = &mut stacks.head_mut(packet.telemetry).form {
         carried.wait_more(wait);
+    }
+}
+
+/// Writes what the packet's carrier takes of the port.
+#[inline(never)]
+fn note_carried(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
+    if !has_stack(packet.kind) {
+        return;
+    }
+    let (queued, rate) = port.reported(now);
+    let Some(laws) = &mut port.laws else { return };
+    let switch = switch_id(port.node);
+    let head = stacks.head_mut(packet.telemetry);
+    let Form::Carried(carried) = &mut head.form else { return };
+    let bytes = u32::from(packet.ip_bytes) + port.framing;
+    let sending = Sending { now, arrived: packet.enqueued, q_in: head.q_in, queued, rate, bytes };
+    match laws.carriers.get_or_insert_default().write(carried, &sending, switch) {
+        Some(node_data) => stacks.push(packet.telemetry, node_data, switch),
+        None => head.count = head.count.saturating_add(1),
     }
 }
 

@@ -19,6 +19,7 @@
 pub mod rcp;
 pub mod xcp;
 
+use crate::carrier::CarrierPort;
 use crate::faults::Faults;
 use crate::meter::Meter;
 use crate::wire::Stamp;
@@ -141,6 +142,8 @@ pub struct PortLaws {
     pub records: Meter,
     /// Faults of the records; few ports have any.
     pub faults: Option<Box<Faults>>,
+    /// What the port writes by other carriers than records, once a packet has one.
+    pub carriers: Option<Box<CarrierPort>>,
     /// Laws that packets have requested.
     running: Vec<State>,
 }
