@@ -36,8 +36,8 @@ RECORDS = "records"
 CARRIERS: dict[str, dict[str, object]] = {
     RECORDS: {},
     "IOAM": {"cc.orbcc.carrier": "ioam"},
-    "IOAM, rate": {"cc.orbcc.carrier": "ioam_rate"},
-    "IOAM, snapshot": {"cc.orbcc.carrier": "ioam_snapshot"},
+    "IOAM with rate": {"cc.orbcc.carrier": "ioam_rate"},
+    "IOAM with records": {"cc.orbcc.carrier": "ioam_snapshot"},
     "8 bits": {"cc.orbcc.carrier": "utilisation"},
     "PINT": {"cc.orbcc.echo": "pint"},
     "ECN": {"cc.orbcc.carrier": "ecn"},
@@ -224,12 +224,13 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
 
 
 MISSING = {
-    "IOAM": "Without flow counts every flow adds 5 % of the port's BDP per RTT; rates need a queue that moves.",
-    "IOAM, rate": "Without flow counts every flow adds 5 % of the port's BDP per RTT, and jumps to all of it.",
-    "IOAM, snapshot": "The snapshot's bytes are all that differs.",
-    "8 bits": "Without rate and flow count the increase is a share of the own rate: any ratio of two flows stays.",
-    "PINT": "The record has a rounded utilisation that the port has averaged, and no mean RTT.",
-    "ECN": "Without rate and flow count the increase is a share of the own rate, and the queue moves around 1 ms.",
+    "IOAM": "It has no mean RTT (the own stands for it), no flow count (one is assumed: 5 % of the port's BDP per "
+    "RTT for each flow), and a lower bound of the bytes sent.",
+    "IOAM with rate": "It has no mean RTT, no flow count and a lower bound of the bytes sent, as without the rate.",
+    "IOAM with records": "The snapshot's bytes, and the receiver's differences in place of the sender's, differ.",
+    "8 bits": "Without rate and flow count the increase is a share of the own rate: the first flow keeps what it has.",
+    "PINT": "Its record has a rounded utilisation that the port has averaged, and no mean RTT.",
+    "ECN": "Without rate and flow count the increase is a share of the own rate; the queue moves around 1 ms.",
     "nothing": "These are flows of Cubic.",
 }
 """What the controller lacks."""
@@ -262,7 +263,8 @@ def finding(t: Tables) -> str:
         for c in CARRIERS
         if c != RECORDS
     }
-    counts = ", ".join(f"{c} {len(f)}" for c, f in kept.items())
+    names = {c: ", ".join(f.removeprefix("Fig. ") for f in found) or "none" for c, found in kept.items()}
+    each = "; ".join(f"{c} {words}" for c, words in names.items())
     most = max(set(frames.pick(runs, figure="Fig. 8")["setting"]), key=lambda words: int(words.split()[0]))
 
     def of(column: str, carrier: str, **where: str) -> str:
@@ -270,12 +272,11 @@ def finding(t: Tables) -> str:
 
     unequal = ", ".join(f"{c} {of('fair', c, figure='Fig. 5')}" for c in CARRIERS)
     return (
-        f"**Stock IOAM keeps {len(kept['IOAM'])} of {len(figures)} figures of OrbCC, and records in its snapshot "
-        f"{len(kept['IOAM, snapshot'])}; 8 bits, a mark or nothing keep "
-        f"{len(kept['8 bits'])}, {len(kept['ECN'])} and {len(kept['nothing'])}.** Figures that keep {KEPT:.0%} of what "
-        f"records give in fairness, goodput and delay: {counts}. Smaller over larger goodput with unequal RTTs "
-        f"(Fig. 5): {unequal}. RTT over base RTT with {most} (Fig. 8): records {of('delay', RECORDS, setting=most)}, "
-        f"IOAM {of('delay', 'IOAM', setting=most)}."
+        f"**Of {len(figures)} figures of OrbCC, stock IOAM keeps {len(kept['IOAM'])}, IOAM with OrbCC's records "
+        f"{len(kept['IOAM with records'])}, PINT {len(kept['PINT'])}, 8 bits {len(kept['8 bits'])}, a mark "
+        f"{len(kept['ECN'])} and no telemetry {len(kept['nothing'])}: nine tenths of fairness, goodput and delay.** "
+        f"Figures kept: {each}. Smaller over larger goodput with unequal RTTs (Fig. 5): {unequal}. RTT over base RTT "
+        f"with {most} (Fig. 8): records {of('delay', RECORDS, setting=most)}, IOAM {of('delay', 'IOAM', setting=most)}."
     )
 
 
@@ -287,7 +288,7 @@ def draw(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(3, 1, width=3.6, height=0.42 * len(figures) + 1.1)
     for a, part in zip(axes[0], PARTS, strict=True):
         cells = [[_shares(runs, c, f)[part] for c in carriers] for f in figures]
-        image = style.heat(a, figures, [c.replace(", ", ",\n") for c in carriers], cells, vmin=0.0, vmax=1.0)
+        image = style.heat(a, figures, [c.replace(" with ", "\nwith ") for c in carriers], cells, vmin=0.0, vmax=1.0)
         a.tick_params(axis="x", labelsize=6)
         a.set_title(titles[part], loc="left")
         if part != "fair":
