@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LABEL = "beside"
 THEIRS, VARIANTS, LINUX = "theirs", "variants", "linux"
+STUDY, SIMULATED = "study", "simulated"
+"""Simulated cases next to those on Linux hosts, with the models of the study's Linux and of the hosts'."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def cases(experiment: Experiment, ask: Ask) -> list[Case]:
     if ask.size is not Size.QUICK and not ask.cc:
         if experiment.theirs is not None:
             again = [replace(c, sets={**c.sets, **experiment.theirs.sets}) for c in ours if _is_theirs(experiment, c)]
-            more += [_marked(c, THEIRS) for c in again]
+            more += [marked(c, THEIRS) for c in again]
         more += variants(experiment, ask)
     return [*ours, *more]
 
@@ -59,14 +61,15 @@ def cases(experiment: Experiment, ask: Ask) -> list[Case]:
 def variants(experiment: Experiment, ask: Ask, names: Collection[str] = ()) -> list[Case]:
     """The variants on which explanations rest; with `names`, only these."""
     found = [] if experiment.evidence is None else experiment.evidence.cases(ask)
-    return [_marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
+    return [marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
 
 
 def _is_theirs(experiment: Experiment, case: Case) -> bool:
     return experiment.theirs is not None and case.cc in experiment.theirs.schemes
 
 
-def _marked(case: Case, what: str) -> Case:
+def marked(case: Case, what: str) -> Case:
+    """The case as one of additional runs."""
     return replace(case, labels={**case.labels, LABEL: what})
 
 
@@ -107,7 +110,8 @@ def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list
 def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
     """The tables of the figure and those of the additional runs."""
     kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
-    return kept | _beside(experiment, found, THEIRS) | tables_of_variants(experiment, found)
+    more = [_beside(experiment, found, what) for what in (THEIRS, STUDY, SIMULATED)]
+    return kept | more[0] | more[1] | more[2] | tables_of_variants(experiment, found)
 
 
 def tables_of_variants(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
@@ -130,10 +134,12 @@ def _plain(o: Outcome) -> Outcome:
 
 def of_figure(saved: Tables) -> Tables:
     """The tables of the figure's own runs, with Linux's schemes."""
-    return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
+    return {
+        name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS, STUDY, SIMULATED}
+    }
 
 
-def _of(saved: Tables, what: str) -> Tables:
+def of(saved: Tables, what: str) -> Tables:
     """The tables of additional runs, by the names of the figure's tables."""
     return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
 
@@ -144,7 +150,7 @@ def headline(saved: Tables) -> Tables:
     The schemes of the study's simulator replace Linux's, whose rows are kept under `linux-NAME` for
     hollow marks in figures.
     """
-    figure, theirs = of_figure(saved), _of(saved, THEIRS)
+    figure, theirs = of_figure(saved), of(saved, THEIRS)
     mixed = {name: _with(frame, theirs.get(name)) for name, frame in figure.items()}
     linux = {f"{LINUX}-{name}": _replaced(frame, theirs[name]) for name, frame in figure.items() if name in theirs}
     return mixed | linux
@@ -152,7 +158,7 @@ def headline(saved: Tables) -> Tables:
 
 def has_theirs(saved: Tables) -> bool:
     """Whether the schemes of the study's simulator were run."""
-    return bool(_of(saved, THEIRS))
+    return bool(of(saved, THEIRS))
 
 
 def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
@@ -160,7 +166,7 @@ def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict])
 
     `verdicts` are those with the schemes of the study's simulator.
     """
-    if not _of(saved, THEIRS):
+    if not of(saved, THEIRS):
         return []
     others = {v.key: v for v in experiment.verdicts(of_figure(saved))}
     pairs = [(others[v.key], v) for v in verdicts if v.key in others]
@@ -196,7 +202,7 @@ def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
     figure, beside = of_figure(saved), of_variants(saved)
     found = dict(experiment.explained)
     if experiment.explain is not None:
-        found |= experiment.explain(headline(saved), _of(saved, THEIRS))
+        found |= experiment.explain(headline(saved), of(saved, THEIRS))
     if experiment.evidence is not None and beside:
         found |= experiment.evidence.words(figure, beside)
     return found
@@ -212,4 +218,4 @@ def decided(experiment: Experiment, saved: Tables) -> Sequence[Decided]:
 
 def of_variants(saved: Tables) -> Tables:
     """The tables of the variants, by the names of the figure's tables."""
-    return _of(saved, VARIANTS)
+    return of(saved, VARIANTS)

@@ -47,18 +47,20 @@ def _file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def key_of(case: Case, scenario: Scenario) -> str:
-    """Name of the digest of a case, given its loaded scenario."""
+def key_of(case: Case, scenario: Scenario, kernel: str | None = None) -> str:
+    """Name of the digest of a case, given its loaded scenario and the key of the kernel of real hosts."""
     core = scenario.core
     content = {
         "code": code_version(),
         "format": digests.FORMAT,
         "scenario": core.toml,
         "files": [_file_hash(f) for f in core.files],
-        "cc": case.cc,
+        "cc": case.scheme,
         "seed": case.seed,
         "keep": asdict(case.keep),
     }
+    if kernel is not None:
+        content["kernel"] = kernel
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -129,6 +131,6 @@ def store(make: Make, path: str, keep: Mapping[str, Any]) -> Run | None:
     """Sink that stores the digest of a run in the cache."""
     run = make(None)
     if run is not None:
-        kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]), keep["busy"])
+        kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]), keep["busy"], keep["flows"])
         write(Path(path), digests.condense(run, kept))
     return run

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from perigee_lab.cli.backend import KernelOption
 from perigee_lab.cli.options import (
     CcOption,
     ClusterOption,
@@ -19,6 +20,10 @@ from perigee_lab.cli.options import (
     schemes_of,
 )
 from perigee_lab.common.errors import stop
+
+if TYPE_CHECKING:
+    from perigee_lab.runs.backends import Linux
+    from perigee_studies.model import Ask
 
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="Also print why claims are not reproduced, from the runs beside the figure.")
@@ -39,6 +44,9 @@ DataOption = Annotated[
 SizeOption = Annotated[
     str | None,
     typer.Option(help="quick, default or full. Default: what the pages' tables have, with --from, else default."),
+]
+BackendOption = Annotated[
+    str, typer.Option(help="linux: the study's schemes are Linux's, with their companions (leo-cc only).")
 ]
 ResultsOption = Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")]
 
@@ -70,6 +78,14 @@ def run(
         list[str] | None, typer.Option(help="Of the names, only experiments that contain this; repeatable.")
     ] = None,
     cc: CcOption = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=VALUE,...", help="Only cases with these values, as run=1,2 or rtt_ms=100; repeatable."
+        ),
+    ] = None,
+    backend: BackendOption = "simulator",
+    kernel: KernelOption = None,
     data: DataOption = None,
     out: ResultsOption = Path("runs/study"),
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
@@ -89,10 +105,11 @@ def run(
     wanted = tuple(schemes_of(cc))
     if only and "" in only:
         stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
-    ask = Ask(size, _known(wanted), data)
+    ask = Ask(size, _known(wanted), data, _labels(where or []))
     machines = machines_of(jobs, cluster, store)
-    chosen = _chosen(names, only)
-    return run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json)
+    hosts = _hosts(backend, kernel, clustered=machines.cluster is not None)
+    chosen = _chosen(names, only) if hosts is None else _on_linux(names, only, ask, hosts)
+    return run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json, hosts=hosts)
 
 
 @study.command()
@@ -129,6 +146,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
     tables: FromOption = None,
+    backend: BackendOption = "simulator",
     explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -136,8 +154,10 @@ def report(
 
     And the gallery, without running anything.
     """
-    from perigee_studies.commands import report_command
+    from perigee_studies.commands import report_command, report_linux_command
 
+    if backend == "linux":
+        return report_linux_command(_chosen(names or ["leo-cc"], None), out, docs)
     code, groups = 0, _by_size(_chosen(names or ["all"], None), size, out, tables)
     if as_json and len(groups) > 1:
         stop(f"--json is one document, and the tables are of several sizes ({', '.join(groups)}): choose by --size")
@@ -145,6 +165,43 @@ def report(
         found = report_command(chosen, out / each, docs=docs, tables=tables, explain=explain, as_json=as_json)
         code = found or code
     return code
+
+
+def _labels(where: list[str]) -> dict[str, list[str]]:
+    """Values by label."""
+    pairs = [text.partition("=") for text in where]
+    for text, (name, _, values) in zip(where, pairs, strict=True):
+        if not name or not values:
+            stop(f"--where {text!r}: say LABEL=VALUE, as run=1,2")
+    return {name: values.split(",") for name, _, values in pairs}
+
+
+def _hosts(backend: str, kernel: str | None, *, clustered: bool) -> Linux | None:
+    """The Linux hosts on which experiments run; None = the simulator. Raises KernelError."""
+    from perigee_lab.cli.backend import chosen
+
+    if backend not in {"simulator", "linux"}:
+        stop(f"--backend {backend!r}: studies run with simulator or linux")
+    found = chosen(backend, kernel)
+    if backend == "simulator":
+        return None
+    if clustered:
+        stop("--cluster: real hosts run on this machine only; leave --cluster or --backend out")
+    return cast("Linux", found)
+
+
+def _on_linux(names: list[str], only: list[str] | None, ask: Ask, hosts: Linux) -> list[str]:
+    """The experiments that these names stand for on Linux hosts; ends the command if one cannot run."""
+    from perigee_studies import linux
+
+    named = _chosen(names, only)
+    # A study stands for those of its experiments that run there.
+    chosen = [n for n in named if n in linux.NAMES] if linux.STUDY in names else named
+    try:
+        linux.check(chosen, ask, hosts)
+    except linux.LinuxError as error:
+        stop(str(error))
+    return chosen
 
 
 def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee_lab.common.files import cannot_write, claimed, has_no_room, make_ready, write_text
 from perigee_lab.common.messages import complain
 from perigee_lab.common.reading import read_text
-from perigee_studies import beside, conclude, gallery, made, pages, published
+from perigee_studies import beside, conclude, gallery, linux, linux_page, made, pages, published
 from perigee_studies.cache import Cache
 from perigee_studies.execute import Failure, Plan, Progress, Runner, outcomes, took
 from perigee_studies.kinds import Kind, kind_of
@@ -30,6 +30,7 @@ from perigee_studies.verdicts import REPRODUCED, reproduced
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from perigee_lab.runs.backends import Linux
     from perigee_lab.runs.machines import Machines
     from perigee_studies.model import Experiment
     from perigee_studies.verdicts import Verdict
@@ -46,24 +47,28 @@ def run_command(
     force: bool,
     explain: bool = False,
     as_json: bool = False,
+    hosts: Linux | None = None,
 ) -> int:
     """Runs missing cases, then writes tables, verdicts, figures and the gallery.
 
-    Returns the exit code.
+    Results of Linux hosts (`hosts`) are in OUT/linux. Returns the exit code.
     """
     return _alone_in(
         out,
-        ask,
-        lambda: _run(names, ask, out, machines=machines, force=force, explain=explain, as_json=as_json),
+        folder := _folder(out, ask, hosts),
+        lambda: _run(names, ask, out, folder, hosts, machines=machines, force=force, explain=explain, as_json=as_json),
     )
 
 
-def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
+def _folder(out: Path, ask: Ask, hosts: Linux | None) -> Path:
+    return out / ask.size.value if hosts is None else out / linux.FOLDER / ask.size.value
+
+
+def _alone_in(out: Path, folder: Path, work: Callable[[], int]) -> int:
     """Calls `work` with exclusive access to a folder of results. Returns the exit code."""
     try:
         # The entire folder is claimed, because all sizes share the cache.
         with claimed(out):
-            folder = out / ask.size.value
             make_ready(folder)
             try:
                 return work()
@@ -76,17 +81,26 @@ def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
 
 
 def _run(
-    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, explain: bool, as_json: bool
+    names: Sequence[str],
+    ask: Ask,
+    out: Path,
+    folder: Path,
+    hosts: Linux | None,
+    *,
+    machines: Machines,
+    force: bool,
+    explain: bool,
+    as_json: bool,
 ) -> int:
     begin = time.perf_counter()
-    folder = out / ask.size.value
     chosen = [experiments()[n] for n in names]
-    plan = Plan.of(chosen, ask)
+    plan = Plan.of(chosen, ask) if hosts is None else Plan.of(chosen, ask, linux.cases, hosts.key)
     cache = Cache(out / "cache")
     screen = Screen()
     runner = Runner(plan, cache, machines, screen.show)
     try:
         failures = runner.run(force=force)
+        failures += [] if hosts is None else linux.drop_broken(plan, cache)
     except KeyboardInterrupt:
         screen.end()
         interrupt.announce("what is complete is kept, the same command goes on")
@@ -99,7 +113,7 @@ def _run(
             if found:
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
                 runs_s = took(plan, cache, experiment.name)
-                made.note(folder / experiment.name, f"perigee study run {experiment.name}{ask.size.option}", runs_s)
+                made.note(folder / experiment.name, _command(experiment.name, ask, hosts), runs_s)
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
             if interrupt.was_interrupted():
@@ -111,6 +125,13 @@ def _run(
     gallery.write(folder)
     _tell(verdicts, failures, folder, time.perf_counter() - begin, explain=explain, as_json=as_json)
     return FAILED if failures else 0
+
+
+def _command(name: str, ask: Ask, hosts: Linux | None) -> str:
+    """The command that computes the results of an experiment."""
+    where = "".join(f" --where {name}={','.join(values)}" for name, values in ask.where.items())
+    cc = f" --cc {','.join(ask.cc)}" if ask.cc and hosts is not None else ""
+    return f"perigee study run {name}{ask.size.option}{where}{cc}{'' if hosts is None else ' --backend linux'}"
 
 
 def explain_command(
@@ -135,7 +156,7 @@ def explain_command(
         stop("\n".join(lacking))
     return _alone_in(
         out,
-        ask,
+        out / ask.size.value,
         lambda: _explain_by_runs(chosen, ask, out, machines=machines, tables=tables, variants=variants),
     )
 
@@ -238,6 +259,25 @@ def report_command(
     except OSError as error:
         complain(f"{cannot_write(folder, error)}")
         return BAD_INPUT
+
+
+def report_linux_command(names: Sequence[str], out: Path, docs: Path | None) -> int:
+    """Redraws the results of Linux hosts in all sizes, of which the largest is on the page."""
+    code, any_there = 0, False
+    for size in Size:
+        folder = out / linux.FOLDER / size.value
+        there = [n for n in names if (folder / n / conclude.ABOUT).exists()]
+        if there:
+            any_there = True
+            code = _report(there, folder, None, explain=False, as_json=False) or code
+        if there and docs is not None and not code:
+            linux_page.save(there, folder, docs)
+    if not any_there and docs is None:
+        complain(f"{out / linux.FOLDER} holds no results: `perigee study run leo-cc --backend linux` first")
+        return BAD_INPUT
+    if docs is not None and not code:
+        pages.write(None, docs)
+    return code
 
 
 def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: bool, as_json: bool) -> int:

@@ -132,7 +132,7 @@ def condense(run: Run, keep: Keep) -> Digest:
     from perigee_lab.results.metrics import flow_rows
 
     totals = run.table("flow_totals").to_pylist()
-    flows = [{**_plain(t), **_plain(m)} for t, m in zip(totals, flow_rows(run), strict=True)]
+    flows = [{**_plain(t), **_plain(m)} for t, m in zip(totals, flow_rows(run), strict=True)][: keep.flows]
     t_s, columns = _series(run, len(flows), keep)
     info = {k: run.manifest[k] for k in ("duration_ns", "ports", "warnings", "conserved", "packet_hops", "report")}
     return Digest(
@@ -154,15 +154,16 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def _series(run: Run, flows: int, keep: Keep) -> tuple[Floats, dict[str, Floats]]:
     table = run.table("flows")
-    t_ns = table.column("t_ns").to_numpy()
+    mine = table.column("flow").to_numpy() < flows
+    t_ns = table.column("t_ns").to_numpy()[mine]
     times, at = np.unique(t_ns, return_inverse=True)
-    flow = table.column("flow").to_numpy()
+    flow = table.column("flow").to_numpy()[mine]
     columns = {}
     for name in keep.columns:
         if name not in table.column_names:
             continue
         grid = np.full((flows, len(times)), np.nan)
-        grid[flow, at] = table.column(name).to_numpy().astype(float)
+        grid[flow, at] = table.column(name).to_numpy().astype(float)[mine]
         columns[name] = grid
     return times / 1e9, columns
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from perigee_lab import _core
 from perigee_lab.common.files import has_no_room
-from perigee_lab.extensions.trust import NOTHING
+from perigee_lab.extensions.trust import NOTHING, Permission
 from perigee_lab.runs import job
 from perigee_lab.runs.executor import Task
 from perigee_lab.runs.scenario import Scenario, overrides
@@ -43,6 +43,8 @@ class Planned:
     key: str
     simulated_s: float
     scenario: Scenario
+    kernel: str | None
+    """Key of the kernel of real hosts; None = the simulator."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +76,23 @@ class Plan:
     ask: Ask
     planned: dict[str, list[Planned]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    kernel: str | None = None
+    """Key of the kernel of cases on real hosts."""
 
     @staticmethod
     def of(
-        experiments: Sequence[Experiment], ask: Ask, cases: Callable[[Experiment, Ask], list[Case]] = beside.cases
+        experiments: Sequence[Experiment],
+        ask: Ask,
+        cases: Callable[[Experiment, Ask], list[Case]] = beside.cases,
+        kernel: str | None = None,
     ) -> Plan:
         """Loads and checks every scenario; an invalid scenario fails only its own cases."""
-        plan = Plan(ask)
+        plan = Plan(ask, kernel=kernel)
         for experiment in experiments:
             rows = plan.planned.setdefault(experiment.name, [])
-            for case in cases(experiment, ask):
+            for case in filter(ask.chosen, cases(experiment, ask)):
                 try:
-                    rows.append(_planned(case))
+                    rows.append(_planned(case, kernel))
                 except (_core.ScenarioError, OSError) as error:
                     plan.failures.append(Failure(experiment.name, case, in_short(error)))
         return plan
@@ -99,9 +106,10 @@ class Plan:
         return found
 
 
-def _planned(case: Case) -> Planned:
+def _planned(case: Case, kernel: str | None) -> Planned:
+    here = kernel if case.run_as else None
     scenario = Scenario(_core.Scenario.load(SCENARIOS / case.scenario, overrides(case.sets, {})))
-    return Planned(case, key_of(case, scenario), scenario.core.duration_ns / 1e9, scenario)
+    return Planned(case, key_of(case, scenario, here), scenario.core.duration_ns / 1e9, scenario, here)
 
 
 def in_short(error: BaseException) -> str:
@@ -160,7 +168,9 @@ class Runner:
 
         tell = self.on_progress
         on_progress = None if tell is None else lambda _: tell(progress)
-        executor = self.machines.pool(NOTHING, on_outcome, on_progress)
+        # The programs of real hosts are companions of schemes, which this package has.
+        permission = NOTHING if self.plan.kernel is None else Permission(programs=True)
+        executor = self.machines.pool(permission, on_outcome, on_progress)
         executor.run([task for task, _, _ in tasks.values()])
         if full:
             raise full[0]
@@ -168,17 +178,17 @@ class Runner:
 
     def _tasks(self, todo: Mapping[str, tuple[str, Planned]]) -> dict[str, Task]:
         """Tasks by the names of their digests; tasks with the same network share a job."""
-        groups: dict[tuple[str, int], list[tuple[str, Planned]]] = {}
+        groups: dict[tuple[str, int, str | None], list[tuple[str, Planned]]] = {}
         for key, (_, p) in todo.items():
-            groups.setdefault((p.scenario.core.toml, p.case.seed), []).append((key, p))
+            groups.setdefault((p.scenario.core.toml, p.case.seed, p.kernel), []).append((key, p))
         found = {}
-        for (_, seed), rows in groups.items():
-            schemes = list(dict.fromkeys(p.case.cc for _, p in rows))
-            [shared] = job.of(rows[0][1].scenario, [seed], schemes, {})
+        for (_, seed, kernel), rows in groups.items():
+            schemes = list(dict.fromkeys(p.case.scheme for _, p in rows))
+            [shared] = job.of(rows[0][1].scenario, [seed], schemes, {}, kernel=kernel)
             for key, p in rows:
                 path = self.cache.path(key)
                 sink = Sink(DIGEST, {"path": str(path), "keep": asdict(p.case.keep)}, ("path",))
-                found[key] = Task(shared, p.case.cc, sink, cost_s=p.simulated_s)
+                found[key] = Task(shared, p.case.scheme, sink, cost_s=p.simulated_s)
         return found
 
     def _eta(self, pending: Iterable[tuple[str, Planned]]) -> float:
@@ -197,11 +207,12 @@ class Runner:
 
 
 def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
-    """Wall-clock time in s of an experiment's runs in sequence.
+    """Wall-clock time in s of an experiment's runs in sequence; with a kernel, of those on real hosts.
 
     None if that of any run is unknown.
     """
-    each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
+    chosen = [p for p in plan.planned[experiment] if plan.kernel is None or p.kernel is not None]
+    each = [cache.took(key) for key in dict.fromkeys(p.key for p in chosen)]
     known = [cost_s for cost_s in each if cost_s is not None]
     return sum(known) if known and len(known) == len(each) else None
 

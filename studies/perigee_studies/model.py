@@ -50,6 +50,8 @@ class Keep:
     """Kinds of events."""
     busy: float | None = None
     """Utilisation from which samples of ports are kept; None keeps none."""
+    flows: int | None = None
+    """Number of flows to keep, from the first; None keeps all."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,13 @@ class Case:
     sets: Mapping[str, object] = field(default_factory=dict)
     """Overrides of the scenario, by key."""
     keep: Keep = field(default_factory=Keep)
+    run_as: str = ""
+    """Name of the scheme in the kernel of a run on real hosts; empty for simulated runs."""
+
+    @property
+    def scheme(self) -> str:
+        """Name of the scheme in the run."""
+        return self.run_as or self.cc
 
 
 @dataclass(frozen=True)
@@ -73,10 +82,16 @@ class Ask:
     size: Size = Size.DEFAULT
     cc: tuple[str, ...] = ()
     data: Path | None = None
+    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Values of labels: other cases are not run."""
 
     def pick(self, quick: Sequence[Any], default: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """The sequence for the size, as a list."""
         return list({Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size])
+
+    def chosen(self, case: Case) -> bool:
+        """Whether a case has these labels; one that lacks a label has it with any value."""
+        return all(str(case.labels.get(name, values[0])) in values for name, values in self.where.items())
 
     def count(self, quick: int, default: int, full: int) -> int:
         """The number for the size."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import copied, write_text
 from perigee_lab.common.reading import read_bytes, read_text
 from perigee_lab.results.webpage import filled
-from perigee_studies import causes, made, misses, published
+from perigee_studies import causes, linux_page, made, misses, published
 from perigee_studies.conclude import DATA, VERDICTS, ConcludeError, read_about, read_csvs
 from perigee_studies.decided import RULE
 from perigee_studies.gallery import TITLES, heads_for
@@ -62,8 +62,10 @@ NAMED = re.compile(r"\((?P<page>(?:docs|design)/[\w/-]+\.md|[\w-]+\.md)\)")
 THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
 
 
-def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
+def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> list[Path]:
     """Writes STUDY-EXPERIMENT.md and figures for experiments with results, and README.md.
+
+    Without `results`, only pages that cover several experiments are written.
 
     The pages of experiments without results, or with damaged results, are kept; README.md includes
     them.
@@ -71,7 +73,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
     Raises:
         ConcludeError: the saved claims of a page that is kept are damaged or missing.
     """
-    saved = {name: None if name in damaged else _saved(results / name) for name in experiments()}
+    saved = {name: None if results is None or name in damaged else _saved(results / name) for name in experiments()}
     # Before the first page is written, since claims of pages that are kept may be damaged.
     claims = {
         name: published.claims(e, docs)
@@ -84,7 +86,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
             page = published.page_of(e, docs)
-            if (ours := saved[e.name]) is not None:
+            if (ours := saved[e.name]) is not None and results is not None:
                 verdicts, about = ours
                 tables = published.save(e, results, docs, about, verdicts)
                 about["made"] = made.read(results / e.name)
@@ -108,6 +110,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
         "FINDINGS": "\n".join(_findings_in_all(every, claims)),
         "SPLIT": "\n".join(_split([row for rows in claims.values() for row in rows])),
         "THEIRS": _theirs_in_all(theirs),
+        "LINUX": linux_page.write(docs),
     }
     text = filled(_reading(), parts)
     write_text(docs / "README.md", text + "\n".join(lines) + "\n")

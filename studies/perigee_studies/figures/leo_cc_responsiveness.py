@@ -47,6 +47,8 @@ def draw(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(2, 1, height=2.6, sharey=True)
     for a, loss in zip(axes[0], (0, 1), strict=True):
         here = frames.pick(runs, loss=loss)
+        if here.empty:
+            continue
         for cc in frames.schemes(here):
             style.cdf(a, here[here["cc"] == cc]["goodput_mbps"].to_numpy(), cc)
         path = here[here["cc"] == frames.schemes(here)[0]]["capacity_mbps"].to_numpy()

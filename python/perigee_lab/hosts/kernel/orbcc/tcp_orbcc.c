@@ -216,10 +216,14 @@ static void orbcc_acked(struct sock *sk, const struct ack_sample *sample)
 		cubic->pkts_acked(sk, sample);
 }
 
+/* BBRv3's patch, which defines this flag, replaces the minimum by a member with another meaning; its
+ * kernels use the default minimum of two segments. */
+#ifndef TCP_CONG_WANTS_CE_EVENTS
 static u32 orbcc_segments(struct sock *sk)
 {
 	return 1;
 }
+#endif
 
 /* Windows in the send buffer: losses do not lower the window, and a packet that is lost again stays in
  * it for one more RTT each time. */
@@ -240,7 +244,9 @@ static struct tcp_congestion_ops orbcc __read_mostly = {
 	.undo_cwnd = orbcc_undo,
 	.cwnd_event = orbcc_event,
 	.pkts_acked = orbcc_acked,
+#ifndef TCP_CONG_WANTS_CE_EVENTS
 	.min_tso_segs = orbcc_segments,
+#endif
 	.sndbuf_expand = orbcc_buffer,
 };
 

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Page of the emulation study on Linux hosts, and the sentence on it for the front page.
+
+It is computed from the tables in `docs/studies/linux`: on Linux hosts, and simulated with two models.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import copied, fresh, inner, write_text
+from perigee_lab.common.reading import read_text
+from perigee_lab.results.webpage import filled
+from perigee_studies import beside, linux, made, style
+from perigee_studies.conclude import ABOUT, DATA, checksum, read_about, read_csv
+from perigee_studies.execute import Plan
+from perigee_studies.kinds import PUBLISHED
+from perigee_studies.model import Ask, Size
+from perigee_studies.published import word_of
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import MISSING, REPRODUCED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from perigee_studies.model import Experiment, Tables
+    from perigee_studies.verdicts import Verdict
+
+PAGE, PICTURE = "leo-cc-linux.md", "leo-cc-linux.png"
+WIDTH = 116
+METRICS = {
+    "leo-cc/single-flow": {
+        "norm": "goodput / 100 Mbit/s", "inflation": "delay inflation", "retransmit_pct": "retransmitted, %"
+    },
+    "leo-cc/fairness": {"ratio": "goodput ratio"},
+    "leo-cc/responsiveness": {"goodput_mbps": "goodput, Mbit/s"},
+    "leo-cc/inter-rtt": {"ratio": "goodput ratio"},
+    "leo-cc/intra-rtt": {"ratio": "goodput ratio"},
+    "leo-cc/parking-lot": {"ratio": "goodput ratio"},
+    "leo-cc/efficiency": {"utilisation": "goodput / 100 Mbit/s", "inflation": "delay inflation"},
+}  # fmt: skip
+"""Columns of the table `runs` that are compared, with their names."""
+KEPT = ("size", "runs", "simulated_s", "packet_hops", "conserved", "full_runs", "full_s")
+
+
+@dataclass(frozen=True)
+class Side:
+    """An experiment over the same cases in three ways."""
+
+    experiment: Experiment
+    about: Mapping[str, Any]
+    """Notes on the runs on Linux hosts."""
+    study: Tables
+    """Simulated, with the model of the study's Linux, as on the experiment's own page."""
+    simulated: Tables
+    """Simulated, with the model of the hosts' Linux."""
+    real: Tables
+    """On Linux hosts."""
+
+    def claims(self) -> list[tuple[Verdict, Verdict, Verdict]]:
+        """The published claims on schemes that run on hosts, in the order of the tables."""
+        ways = [{v.key: v for v in self.experiment.verdicts(t)} for t in (self.study, self.simulated, self.real)]
+        keys = [key for key, v in ways[2].items() if v.kind in PUBLISHED and all(key in w for w in ways)]
+        found = [(ways[0][key], ways[1][key], ways[2][key]) for key in keys]
+        return [v for v in found if all(each.verdict != MISSING for each in v)]
+
+
+def save(names: Sequence[str], results: Path, docs: Path) -> None:
+    """Copies tables of Linux hosts from results to those of the pages, without recorded paths.
+
+    Raises ConcludeError if they are damaged.
+    """
+    for e in (experiments()[name] for name in names if (results / name / ABOUT).exists()):
+        source, folder = results / e.name, _folder(e, docs)
+        about = read_about(source) | _full(e)
+        fresh(inner(folder.parent) / folder.name)
+        for path in (p for p in sorted((source / DATA).glob("*.csv")) if not p.stem.endswith("series")):
+            copied(path, folder / path.name)
+        # Every case on hosts also has two simulated ones, whose time is not part of the cost.
+        runs = len(read_csv(folder / "runs.csv"))
+        about |= {"simulated_s": about["simulated_s"] * runs / about["runs"], "runs": runs}
+        sums = {path.name: checksum(path) for path in sorted(folder.glob("*.csv"))}
+        kept = {name: about[name] for name in KEPT} | {"tables": sums, "made": made.read(source)}
+        write_text(folder / ABOUT, json.dumps(kept, indent=1) + "\n")
+
+
+def _full(experiment: Experiment) -> dict[str, Any]:
+    """Number and simulated time of the runs of the full size on hosts."""
+    planned = Plan.of([experiment], Ask(Size.FULL), linux.cases).planned[experiment.name]
+    real = [p.simulated_s for p in planned if p.case.run_as]
+    return {"full_runs": len(real), "full_s": sum(real)}
+
+
+def _folder(experiment: Experiment, docs: Path) -> Path:
+    return docs / linux.FOLDER / word_of(experiment)
+
+
+def sides(docs: Path) -> list[Side]:
+    """The experiments with tables of Linux hosts."""
+    found = []
+    for e in (experiments()[name] for name in linux.NAMES):
+        path = _folder(e, docs) / ABOUT
+        if path.exists():
+            every = _tables(path.parent)
+            study, simulated = beside.of(every, beside.STUDY), beside.of(every, beside.SIMULATED)
+            found.append(Side(e, json.loads(read_text(path)), study, simulated, beside.of_figure(every)))
+    return found
+
+
+def _tables(folder: Path) -> Tables:
+    every = {path.stem: read_csv(path) for path in sorted(folder.glob("*.csv"))}
+    return {name: frame for name, frame in every.items() if len(frame)}
+
+
+def keys_of(frame: pd.DataFrame) -> list[str]:
+    """The columns that identify a case: labels, scheme and seed, which precede all values."""
+    return list(frame.columns[: list(frame.columns).index("seed") + 1])
+
+
+def write(docs: Path) -> str:
+    """Writes the page and its figure if there are tables; returns the paragraph of the front page."""
+    found = sides(docs)
+    if not found:
+        return ""
+    draw(found, docs / PICTURE)
+    every = [claim for side in found for claim in side.claims()]
+    study, simulated, real = _held(every)
+    finding = (
+        f"On Linux's stack {real} of {len(every)} published claims on Cubic, SaTCP, BBRv3 and LeoCC hold; simulated "
+        f"over the same networks {simulated} hold with the model of that Linux, 6.12, and {study} of the study's, 6.4."
+    )
+    template = (files("perigee_studies") / "linux.md").read_text(encoding="utf-8")
+    parts = {
+        "FINDING": _prose(finding),
+        "SUMMARY": _summary(found),
+        "MEANS": _means(found),
+        "CLAIMS": [line for side in found for line in (f"### {side.experiment.title}", "", *_claims(side), "")][:-1],
+    }
+    write_text(docs / PAGE, filled(template, {name: "\n".join(lines) for name, lines in parts.items()}))
+    count = (
+        f"[The emulation study on Linux's stack]({PAGE}) is counted separately: {real} of {len(every)} published "
+        f"claims hold with Linux's own Cubic, BBRv3, SaTCP and LeoCC, {simulated} with the simulator's models of them."
+    )
+    return "\n".join(["\n", *_prose(count)])
+
+
+def _held(claims: Sequence[tuple[Verdict, ...]]) -> list[int]:
+    """Numbers of claims that are reproduced: study's, simulated, real."""
+    return [sum(claim[way].verdict == REPRODUCED for claim in claims) for way in range(3)]
+
+
+def _summary(found: Sequence[Side]) -> list[str]:
+    lines = [
+        "| experiment | figure | claims | hold: as 6.4 | as 6.12 | Linux | runs on Linux | their time, min "
+        "| runs at full size | their time, h |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    hours = 0.0
+    for side in found:
+        about, claims = side.about, side.claims()
+        counts = " | ".join(map(str, _held(claims)))
+        runs_s = float(about["made"].get("runs_s") or 0)
+        full_h = runs_s / about["simulated_s"] * about["full_s"] / 3600
+        hours += full_h
+        page = f"[{side.experiment.title}]({word_of(side.experiment)}.md)"
+        lines.append(
+            f"| {page} | {side.experiment.figure} | {len(claims)} | {counts} | {about['runs']} | {runs_s / 60:.0f} "
+            f"| {about['full_runs']} | {full_h:.1f} |"
+        )
+    text = (
+        f"Times are of one core, beside other work; all runs of the full size would take {hours:.0f} h. Every run is "
+        "stored when it ends: the same command continues with the next, and one with other labels adds them."
+    )
+    commands = "\n".join(f"{side.about['made'].get('command', '')} --kernel NAME" for side in found)
+    return [*lines, "", *_prose(text), "", "```text", commands, "```"]
+
+
+def _means(found: Sequence[Side]) -> list[str]:
+    heads = " | ".join(style.label(cc) for cc in linux.SCHEMES)
+    lines = [f"| experiment | mean of | {heads} |", "|---|---|" + "---:|" * len(linux.SCHEMES)]
+    for side in found:
+        runs = (side.study["runs"], side.simulated["runs"], side.real["runs"])
+        for column, name in METRICS[side.experiment.name].items():
+            digits = 1 if "Mbit/s" in name and "/ 100" not in name else 2
+            cells = []
+            for cc in linux.SCHEMES:
+                means = [t.loc[t["cc"] == cc, column].mean() for t in runs]
+                run = len(side.real["runs"].query("cc == @cc"))
+                cells.append(" \\| ".join(f"{x:.{digits}f}" for x in means) if run else "not run")
+            lines.append(f"| {side.experiment.title} | {name} | {' | '.join(cells)} |")
+    return [*lines, "", *_prose("Simulated as 6.4 | simulated as 6.12 | Linux 6.12: means over the same cases.")]
+
+
+def _claims(side: Side) -> list[str]:
+    lines = ["| claim | published | simulated as 6.4 | simulated as 6.12 | Linux 6.12 |", "|---|---|---|---|---|"]
+    for study, simulated, real in side.claims():
+        ways = [f"{v.ours}: {v.verdict}" for v in (study, simulated, real)]
+        row = (f"{real.claim} ({real.tolerance})", real.published, *ways)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    return lines
+
+
+def draw(found: Sequence[Side], file: Path) -> None:
+    """Plots Linux's results over the simulated ones: a panel for each metric, two points for each run.
+
+    Hollow points are simulated with the model of the study's Linux.
+    """
+    panels = [(side, column, name) for side in found for column, name in METRICS[side.experiment.name].items()]
+    figure, axes = style.panels(min(5, len(panels)), -(-len(panels) // 5), width=2.1, height=2.0)
+    for a in axes.flat[len(panels) :]:
+        a.axis("off")
+    for a, (side, column, name) in zip(axes.flat, panels, strict=False):
+        for way, filled_in in ((side.study, False), (side.simulated, True)):
+            _scatter(a, side.real["runs"], way["runs"], column, filled_in=filled_in)
+        low, high = min(a.get_xlim()[0], a.get_ylim()[0]), max(a.get_xlim()[1], a.get_ylim()[1])
+        a.plot([low, high], [low, high], color="black", linewidth=0.6, zorder=0)
+        a.set_xlim(low, high)
+        a.set_ylim(low, high)
+        a.set_title(f"{side.experiment.figure}: {name}", loc="left", fontsize=6.5)
+        a.set_xlabel("simulated")
+    for a in axes[:, 0]:
+        a.set_ylabel("Linux")
+    style.shared_legend(figure, list(axes.flat[: len(panels)]))
+    inner(file.parent)
+    figure.savefig(file, dpi=130, bbox_inches="tight", metadata={"Software": None})
+
+
+def _scatter(a: Any, real: pd.DataFrame, ours: pd.DataFrame, column: str, *, filled_in: bool) -> None:
+    keys = keys_of(real)
+    both = real[[*keys, column]].merge(ours[[*keys, column]], on=keys, suffixes=("", "_ours"))
+    for cc in (cc for cc in linux.SCHEMES if cc in set(both["cc"])):
+        one, look = both[both["cc"] == cc], style.look(cc)
+        a.plot(
+            one[f"{column}_ours"], one[column], linestyle="none", marker=look["marker"], color=look["color"],
+            markersize=4, fillstyle="full" if filled_in else "none", label=style.label(cc) if filled_in else None,
+        )  # fmt: skip
+
+
+def _prose(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Studies on Linux hosts: cases with companions, what is refused, the page, and a run on a kernel."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from perigee_lab.runs import backends
+from perigee_lab.runs.machines import Machines
+from perigee_lab.runs.scenario import load
+from perigee_studies import linux, linux_page, published
+from perigee_studies.cache import Cache, key_of
+from perigee_studies.conclude import ABOUT, read_csv
+from perigee_studies.execute import Plan, Runner, outcomes
+from perigee_studies.linux import LinuxError
+from perigee_studies.model import SCENARIOS, Ask, Case, Keep, Size
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import REPRODUCED
+from real_hosts import real
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCS = Path(__file__).resolve().parents[2] / "docs/studies"
+QUICK = Ask(Size.QUICK)
+
+
+def of(name: str, cc: str) -> Case:
+    return next(c for c in linux.cases(experiments()[f"leo-cc/{name}"], QUICK) if c.cc == cc)
+
+
+def kernel(*, patches: tuple[str, ...] = (), modules: tuple[str, ...] = ()) -> backends.Linux:
+    made = SimpleNamespace(
+        key="k",
+        extra_patches=[SimpleNamespace(name=n) for n in patches],
+        modules=[SimpleNamespace(name=n) for n in modules],
+    )
+    return backends.Linux(cast("Any", SimpleNamespace(manifest=made, key="k")))
+
+
+def test_every_case_is_sound_and_has_a_scheme_of_the_kernel() -> None:
+    plan = Plan.of([experiments()[name] for name in linux.NAMES], QUICK, linux.cases, "kernel")
+    assert plan.failures == []
+    rows = [p for of_one in plan.planned.values() for p in of_one]
+    cases = [p.case for p in rows if p.kernel == "kernel"]
+    assert {c.cc: c.scheme for c in cases} == {"cubic": "cubic", "satcp": "satcp", "bbr3": "bbr", "leocc": "leocc"}
+    assert not any(c.labels.get("network") == "constellation" for c in cases)
+    simulated = [p.case for p in rows if p.kernel is None]
+    assert {c.cc: c.scheme for c in simulated} == dict(zip(linux.SCHEMES, linux.SCHEMES, strict=True))
+    assert len(simulated) == 2 * len(cases)
+    assert not any("program" in c.sets for c in simulated)
+
+
+def test_cases_are_chosen_by_label() -> None:
+    ask = Ask(Size.DEFAULT, ("cubic",), where={"run": ["1"], "rtt_ms": ["20", "100"]})
+    rows = Plan.of([experiments()["leo-cc/intra-rtt"]], ask, linux.cases, "kernel").planned["leo-cc/intra-rtt"]
+    assert [p.case.labels["rtt_ms"] for p in rows if p.kernel] == [20, 100]
+    assert {p.case.labels["run"] for p in rows} == {1}
+
+
+@pytest.mark.parametrize("name", ["responsiveness", "inter-rtt", "parking-lot", "efficiency", "single-flow"])
+def test_the_network_is_that_of_the_simulated_case(name: str) -> None:
+    case = of(name, "cubic")
+    before = next(c for c in experiments()[f"leo-cc/{name}"].cases(QUICK) if c.cc == "cubic")
+    there, here = (tomllib.loads(load(SCENARIOS / c.scenario, dict(c.sets)).core.toml) for c in (before, case))
+    for section in ("run", "source", "port", "schedule", "handover", "flow"):
+        assert here.get(section) == there.get(section), section
+
+
+def test_companions_come_with_flows_that_are_not_counted() -> None:
+    satcp, leocc = of("inter-rtt", "satcp"), of("inter-rtt", "leocc")
+    assert satcp.keep.flows == leocc.keep.flows == 2
+    flows: Any = leocc.sets["flow"]
+    programs: Any = leocc.sets["program"]
+    assert [f.get("app") for f in flows] == [None, None, "programs", "programs"]
+    assert [p["start"] for p in programs] == ["0 s", "0 s", "50 s", "50 s"]
+    assert programs[3]["command"] == ["./monitor_ping", "d2", "45"]
+    assert "/tmp/pings-d2" in programs[2]["command"]
+    relay: Any = satcp.sets["program"]
+    assert [(p["node"], p["namespace"]) for p in relay] == [("s1", "first")]
+    assert satcp.sets["notices.lead"] == "0.5 s"
+    assert "program" not in of("inter-rtt", "cubic").sets
+
+
+def test_results_of_a_kernel_have_keys_of_their_own() -> None:
+    case = of("intra-rtt", "cubic")
+    scenario = load(SCENARIOS / case.scenario, dict(case.sets))
+    assert len({key_of(case, scenario), key_of(case, scenario, "a"), key_of(case, scenario, "b")}) == 3
+
+
+def test_what_a_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(linux, "COMPANIONS", tmp_path)
+    name = ["leo-cc/intra-rtt"]
+    with pytest.raises(LinuxError, match="kernel k has no satcp, leocc, bbr3: build one"):
+        linux.check(name, Ask(), kernel())
+    with pytest.raises(LinuxError, match="no bbr3"):
+        linux.check(name, Ask(cc=("cubic", "bbr3")), kernel())
+    with pytest.raises(LinuxError, match=r"leo-cc/probes cannot run on Linux hosts; there are leo-cc/single-flow"):
+        linux.check(["leo-cc/probes"], Ask(), kernel())
+    with pytest.raises(LinuxError, match="vivace is not in a kernel"):
+        linux.check(name, Ask(cc=("vivace",)), kernel())
+    whole = kernel(patches=("bbr3.patch",), modules=("tcp_satcp.c", "leocc.c"))
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    with pytest.raises(LinuxError, match="monitor_ping is missing"):
+        linux.check(name, Ask(), whole)
+    (tmp_path / "monitor_ping").touch()
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(LinuxError, match="needs ping"):
+        linux.check(name, Ask(), whole)
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    linux.check(name, Ask(), whole)
+    linux.check(name, Ask(cc=("cubic",)), kernel())
+
+
+def pages(docs: Path, change: Mapping[str, float]) -> linux_page.Side:
+    """Tables in which Linux has the simulated results of the experiment's page, times a factor by scheme."""
+    there = docs / "linux/leo-cc-intra-rtt"
+    there.mkdir(parents=True)
+    runs = read_csv(published.tables_of(experiments()["leo-cc/intra-rtt"], DOCS) / "runs.csv")
+    runs = runs[(runs["run"] <= 3) & runs["cc"].isin(linux.SCHEMES)]
+    for name in ("study-runs.csv", "simulated-runs.csv"):
+        runs.to_csv(there / name, index=False)
+    runs["ratio"] *= runs["cc"].map(change).fillna(1)
+    runs.to_csv(there / "runs.csv", index=False)
+    about = {"runs": len(runs), "simulated_s": 100.0, "full_runs": 20, "full_s": 1000.0, "made": {"runs_s": 360}}
+    (there / ABOUT).write_text(json.dumps(about))
+    [side] = linux_page.sides(docs)
+    return side
+
+
+def test_claims_have_the_results_of_all_three(tmp_path: Path) -> None:
+    side = pages(tmp_path, {})
+    assert [len(t["runs"]) for t in (side.study, side.simulated, side.real)] == [10 * 3 * 4] * 3
+    assert set(side.study["runs"]["cc"]) == set(linux.SCHEMES)
+    claims = side.claims()
+    assert [real.key for *_, real in claims] == ["satcp", "leocc", "bbr3"]
+    assert all(len({(v.verdict, v.ours) for v in claim}) == 1 for claim in claims)
+
+
+def test_the_page_says_what_differs_and_what_the_full_size_costs(tmp_path: Path) -> None:
+    side = pages(tmp_path, {"leocc": 0.5})
+    changed = {b.key: b.verdict for a, _, b in side.claims() if a.verdict != b.verdict}
+    assert "leocc" in changed
+    assert changed["leocc"] != REPRODUCED
+    paragraph = linux_page.write(tmp_path)
+    page = (tmp_path / linux_page.PAGE).read_text()
+    words = page.split("# The emulation study on Linux's stack\n")[1].split("\n\n")[0].strip()
+    assert words.startswith("On Linux's stack ")
+    assert "of 3 published claims" in words
+    assert "all runs of the full size would take 1 h" in " ".join(page.split())
+    row = next(line for line in page.splitlines() if line.startswith("| LeoCC: smallest ratio"))
+    assert row.endswith(f": {changed['leocc']} |")
+    held = sum(real.verdict == REPRODUCED for *_, real in side.claims())
+    assert f"On Linux's stack {held} of 3" in words
+    assert (tmp_path / linux_page.PICTURE).stat().st_size > 10_000
+    assert paragraph.startswith("\n\n[The emulation study on Linux's stack](leo-cc-linux.md) is counted separately")
+
+
+def test_pages_without_such_results_have_no_paragraph(tmp_path: Path) -> None:
+    assert linux_page.write(tmp_path) == ""
+    assert not (tmp_path / linux_page.PAGE).exists()
+
+
+@real
+def test_a_case_runs_on_a_kernel_and_is_stored(tmp_path: Path) -> None:
+    """A companion's flow, here of a program that does nothing, is not among the results."""
+    [first, *_] = linux.cases(experiments()["leo-cc/intra-rtt"], Ask(Size.QUICK, ("cubic",)))
+    flows = [{"from": f"s{k}", "to": f"d{k}", "cc": "*"} for k in (1, 2)]
+    idle = {"from": "s1", "to": "d1", "app": "programs", "cc": "cubic"}
+    sets = {**first.sets, "run.duration": "3 s", "schedule.first": "2 s", "flow": [*flows, idle]}
+    sets["program"] = [{"node": "s1", "namespace": "first", "command": ["true"]}]
+    case = replace(first, sets=sets, keep=Keep(("goodput_bps", "srtt_ns"), flows=2))
+    backend = backends.linux()
+    e = experiments()["leo-cc/intra-rtt"]
+    plan = Plan.of([e], QUICK, lambda _e, _ask: [case], backend.key)
+    cache = Cache(tmp_path)
+    assert Runner(plan, cache, Machines(jobs=1)).run() == []
+    [found] = outcomes(plan, cache, e.name)
+    assert found.digest.mbps().shape == (2, 3)
+    assert found.digest.mbps()[:, -1].sum() > 50
+    assert len(found.digest.flows) == 2
+    assert linux.drop_broken(plan, cache) == []
+    # The second call has nothing left to run.
+    assert Runner(Plan.of([e], QUICK, lambda _e, _ask: [case], backend.key), cache, Machines(jobs=1)).run() == []
+
+
+@real
+def test_a_run_without_its_companion_is_not_kept(tmp_path: Path) -> None:
+    [first, *_] = linux.cases(experiments()["leo-cc/intra-rtt"], Ask(Size.QUICK, ("cubic",)))
+    flow = {"from": "s1", "to": "d1", "cc": "*"}
+    sets = {**first.sets, "run.duration": "1 s", "flow": [flow, {**flow, "app": "programs", "cc": "cubic"}]}
+    sets["program"] = [{"node": "s1", "command": "exec /nowhere"}]
+    case = replace(first, sets=sets, keep=Keep(flows=1))
+    e = experiments()["leo-cc/intra-rtt"]
+    plan, cache = Plan.of([e], QUICK, lambda _e, _ask: [case], backends.linux().key), Cache(tmp_path)
+    assert Runner(plan, cache, Machines(jobs=1)).run() == []
+    [failure] = linux.drop_broken(plan, cache)
+    assert "/nowhere" in failure.error
+    assert outcomes(plan, cache, e.name) == []
