@@ -182,6 +182,8 @@ CAPTIONS = {"imperfect": "Means over towns and runs, and a point for each run an
 CHANGES = (
     "The number of lasers: Montreal's path has more than Sao Paulo's, and its flows lose more.",
     "Retransmission on the link, or coding: both hide random losses from TCP at the price of delay (not run).",
+    "Lasers that lose their pointing until they acquire the link again, or fail: `isl_pointing_every` and `isl_failed` "
+    "of [source.constellation](../reference/scenario/source.md#sourceconstellation) (not run).",
     "The rate: NewReno and Cubic lose so much because a window of these paths takes long to regrow; at 10 Mbit/s it is "
     "small, and the full rates would need twenty times as large a one (not run).",
 )

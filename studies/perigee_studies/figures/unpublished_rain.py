@@ -14,6 +14,10 @@ lowest step is received, the link is blocked. *Dry*: the same link without rain.
 Bounds, fixed before the runs: 0.9 of the rate that the link has as payload, from 5 s on; a mean RTT
 of at most 45 ms (half of the queue of the dry link) and one of at most 90 ms at the 99th percentile
 (twice that queue), in each place.
+
+*Stale reports*: OrbCC in both forms over the same rain, with a port that reports as its rate (`bw`)
+the one of 0.1, 1 or 5 s ago. Otherwise a record has the rate at which its packet is sent: after a
+step of the modem the first packet reports the new one.
 """
 
 from __future__ import annotations
@@ -24,11 +28,11 @@ import numpy as np
 
 from perigee_lab.sky.weather import Climate, modem, series
 from perigee_studies import frames, style
-from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Second, Tables
 from perigee_studies.verdicts import Verdict, bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -45,6 +49,8 @@ CLIMATES = {
 DRY, PLACES = "dry", ("dry", "London", "Singapore")
 CLEAR_SKY_DB, RATE_MBPS = 14.0, 100.0
 FLOWS = (1, 4)
+STALE_S, READERS = (0, 0.1, 1, 5), ("orbcc", "orbcc-next")
+"""Ages of the reported rate, and the schemes that read it."""
 BEGIN_S, LEAST_SHARE = 5.0, 0.9
 BASE_MS, MOST_MS, MOST_P99_MS = 30, 45, 90
 KEEP = Keep(("goodput_bps", "rtt_ns", "path_rate_bps"))
@@ -87,13 +93,32 @@ def cases(ask: Ask) -> list[Case]:
                 sets |= {"change": rain} if rain else {}
                 labels = {"place": place, "flows": n, "run": run}
                 out += [Case(FILE, cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+                if place != DRY:
+                    out += _stale_cases(ask, labels, run, sets)
     return out
 
 
+def _stale_cases(ask: Ask, labels: Mapping[str, object], run: int, sets: Mapping[str, object]) -> list[Case]:
+    """The same link with a port that reports the rate of some time ago; 0 s is a run of the figure."""
+    stale = {age_s: {"port.bottleneck.telemetry_stale": f"{age_s:g} s"} if age_s else {} for age_s in STALE_S}
+    ccs = [cc for cc in ask.schemes(SCHEMES) if cc in READERS]
+    return [
+        Case(FILE, cc, {**labels, "stale_s": age_s}, run, {**sets, **fault}, KEEP)
+        for age_s, fault in stale.items()
+        for cc in ccs
+    ]
+
+
 def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run; by second, rate, goodput and RTT of the first run with one flow."""
+    """One row per run, also with stale reports; by second, the first run with one flow."""
+    stale = [o for o in found if "stale_s" in o.case.labels]
+    found = [o for o in found if "stale_s" not in o.case.labels]
     first = [o for o in found if o.case.seed == 1 and o.case.labels["flows"] == 1 and o.case.labels["place"] != DRY]
-    return {"runs": frames.table(found, _row), "traces": frames.series(first, _trace)}
+    return {
+        "runs": frames.table(found, _row),
+        "traces": frames.series(first, _trace),
+        "stale": frames.table(stale, _row),
+    }
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -231,6 +256,48 @@ def finding(t: Tables) -> str:
     )
 
 
+def stale_reports(t: Tables, _: Tables) -> str:
+    """The section on stale reports of the rate: a sentence and a table."""
+    rows = t["stale"]
+    ages, places, counts = (list(dict.fromkeys(rows[name])) for name in ("stale_s", "place", "flows"))
+
+    def mean(column: str, **where: Any) -> float:
+        return frames.average(rows, column, **where).value
+
+    def cells(age_s: float, cc: str) -> list[str]:
+        each = [{"stale_s": age_s, "cc": cc, "place": place, "flows": n} for place in places for n in counts]
+        return [
+            f"{mean('share', **w):.3f} / {mean('rtt_p99_ms', **w):.0f} / {mean('resent_pct', **w):.2f}" for w in each
+        ]
+
+    heads = ["scheme", "`bw` of", *(f"{place}, {n} flow{'s' * (n > 1)}" for place in places for n in counts)]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for cc in frames.schemes(rows):
+        for age_s in ages:
+            age = f"{age_s:g} s ago" if age_s else "now"
+            lines.append(f"| {' | '.join([style.label(cc), age, *cells(age_s, cc)])} |")
+    lost = "; ".join(
+        f"{age_s:g} s {_worst(rows, age_s, 'share', -100):.1f} % and {_worst(rows, age_s, 'rtt_p99_ms', 1):.1f} ms"
+        for age_s in ages
+        if age_s
+    )
+    return (
+        "A port reports the rate at which it sends the packet that carries the record: the first packet after a step "
+        "of the modem has the new one. A report of an older rate costs, at most over places, numbers of flows and both "
+        "forms of OrbCC, this much of the link's rate as goodput, and at the 99th percentile of the RTT: "
+        f"{lost}. Steps of the modem are small; where rates halve, half a second costs a fifth ([wrong "
+        "telemetry](../explanation/telemetry-faults.md)).\n\nGoodput over the link's rate / 99th percentile of the "
+        "RTT, ms / sent again, %; means over runs:\n\n" + "\n".join(lines)
+    )
+
+
+def _worst(rows: pd.DataFrame, age_s: float, column: str, sign: float) -> float:
+    """Largest change against the current rate, by place, number of flows and scheme (means over runs)."""
+    by = ["place", "flows", "cc"]
+    now, then = (frames.pick(rows, stale_s=s).groupby(by)[column].mean() for s in (0, age_s))
+    return float((sign * (then - now)).max())
+
+
 def explain(t: Tables, _: Tables) -> dict[str, str]:
     """Explanations by claim: the same bytes in the queue take longer at a lower rate."""
     runs, out = t["runs"], {}
@@ -256,7 +323,7 @@ flow or four, 240 s (600 s in the full size). Rain as `perigee weather` makes it
 elevation of 40 degrees, 14 dB without rain, attenuation by ITU-R P.618 and P.1853, rates in steps of DVB-S2 every
 second, from an attenuation on that is exceeded 0.3 % of the time (London) or 1 % (Singapore). Each run has another
 series, the same for all schemes. Rates change in the direction of the data. Ports report their new rate to OrbCC at
-once."""
+once, except in the section on stale reports (`telemetry_stale` of the port)."""
 METRICS = """Goodput over the link's rate: payload of all flows over the integral of the rate, from 5 s on; headers
 leave 0.965, and telemetry 0.93. RTT: mean over samples, and their 99th percentile, ms; the mean of flows. Sent again:
 packets, % of those sent."""
@@ -266,7 +333,7 @@ CAPTIONS = {
 }
 CHANGES = (
     "The queue: it is one of bytes, so that its time grows as the rate falls; a limit in time would not.",
-    "The report: a port that reports its rate late would cost OrbCC what it gains here (not run).",
+    "The report: a port that reports its rate late (above); ports that also report their queue late are not run.",
     "The rain: at lower frequencies or higher elevations rates change less; where the link is blocked, timeouts count.",
 )
 
@@ -282,6 +349,7 @@ COLUMNS = {
     "resent_pct": "retransmitted packets, % of those sent",
     "timeouts": "retransmission timeouts of all flows",
     "t_s": "end of the second, s (traces)",
+    "stale_s": "age of the rate that the port reports, s",
 }
 
 EXPERIMENTS = [
@@ -301,5 +369,6 @@ EXPERIMENTS = [
         captions=CAPTIONS,
         changes=CHANGES,
         columns=COLUMNS,
+        second=Second("orbcc/rain", "Stale reports of the rate", stale_reports),
     )
 ]

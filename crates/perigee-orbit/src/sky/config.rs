@@ -3,6 +3,7 @@
 
 use crate::frames::{Ellipsoid, WGS84};
 use crate::links::isls::{Limits, Seam};
+use crate::links::lasers::LaserFaults;
 use crate::links::planes::PlaneOptions;
 use crate::links::visibility::Mask;
 use crate::motion::fleet::Gravity;
@@ -72,6 +73,8 @@ pub struct Isls {
     /// Time after such a selection during which a new link carries no packets; at the start all
     /// links are up.
     pub set_up: Nanos,
+    /// Losses of pointing, and failures.
+    pub faults: LaserFaults,
 }
 
 impl Default for Isls {
@@ -83,6 +86,7 @@ impl Default for Isls {
             limits: Limits::default(),
             period: Nanos::from_secs(60),
             set_up: Nanos::from_secs(10),
+            faults: LaserFaults::default(),
         }
     }
 }
@@ -280,7 +284,7 @@ pub struct SkySpec {
     pub ground_ports: GroundPorts,
     /// Handovers of terminals.
     pub handover: Handover,
-    /// Seed of the outage draws.
+    /// Seed of the draws of outages: handovers, and faults of lasers.
     pub seed: u64,
     /// User-defined functions.
     pub plugins: Plugins,

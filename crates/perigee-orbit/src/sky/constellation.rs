@@ -2,6 +2,7 @@
 //! Satellites of a sky: names, places, motion, ISLs.
 
 use crate::links::isls::{plus_grid, IslGraph, Limits, Near};
+use crate::links::lasers::is_down;
 use crate::links::planes::{arrange, Place, PlaneOptions};
 use crate::motion::fleet::{satellite_name, shell_elements, Gravity, Group, Motion, Sgp4};
 use crate::motion::omm;
@@ -17,9 +18,10 @@ use crate::sky::error::SkyError;
 use crate::sky::plugin::{failed, IslFunction, NetView};
 use crate::time::Epoch;
 use perigee_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Satellites of a sky.
 pub struct Constellation {
@@ -40,11 +42,18 @@ pub struct Constellation {
     group: Vec<Option<u32>>,
     isls: Isls,
     function: Option<Arc<dyn IslFunction>>,
+    seed: u64,
+    duration: Nanos,
+    /// Outages of lasers by link, as far as they are known.
+    outages: Mutex<BTreeMap<[u32; 2], Outages>>,
     /// Human-readable summary.
     pub report: Vec<String>,
     /// Human-readable warnings.
     pub warnings: Vec<String>,
 }
+
+/// Times without a link, in order.
+pub type Outages = Arc<[Range<Nanos>]>;
 
 /// Satellites without ISLs.
 struct Fleet {
@@ -96,6 +105,9 @@ impl Constellation {
             group: fleet.group,
             isls: spec.isls.clone(),
             function: spec.plugins.isls.clone(),
+            seed: spec.seed,
+            duration: spec.duration,
+            outages: Mutex::default(),
             report: fleet.report,
             warnings: fleet.warnings,
         })
@@ -119,6 +131,9 @@ impl Constellation {
     /// Instant since which the links are those at `t`: instants with the same result share their
     /// links.
     pub fn isls_since(&self, t: Nanos) -> Nanos {
+        if self.has_laser_faults() {
+            return t;
+        }
         if !self.isls.is_dynamic() {
             return Nanos::ZERO;
         }
@@ -137,6 +152,30 @@ impl Constellation {
     /// # Errors
     /// If a satellite has decayed by then.
     pub fn isls_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
+        let installed = self.installed_at(t)?;
+        if !self.has_laser_faults() {
+            return Ok(installed);
+        }
+        let up = |&(a, b): &(u32, u32)| !is_down(&self.outages_of(a, b), t);
+        let links: Vec<(u32, u32)> = installed.pairs().map(|[a, b]| (a, b)).filter(up).collect();
+        Ok(Arc::new(IslGraph::new(self.len(), &links)))
+    }
+
+    /// Whether lasers lose their pointing or fail.
+    pub fn has_laser_faults(&self) -> bool {
+        !self.isls.faults.is_none()
+    }
+
+    /// Times at which the link between two satellites is down because of its lasers.
+    pub fn outages_of(&self, a: u32, b: u32) -> Outages {
+        let ends = [a.min(b), a.max(b)];
+        let mut known = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
+        let drawn = || self.isls.faults.outages(self.seed, ends, self.duration).into();
+        known.entry(ends).or_insert_with(drawn).clone()
+    }
+
+    /// The ISLs that carry packets at `t` if all lasers work.
+    fn installed_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
         if !self.isls.is_dynamic() {
             return Ok(self.fixed.clone());
         }

@@ -136,6 +136,9 @@ impl ChunkSource for SkyStream {
             tracks = self.tracks(&steps);
         }
         self.tick(end);
+        if self.sky.constellation.has_laser_faults() {
+            self.net.laser_outages(&self.sky, end, &mut self.changes);
+        }
         self.next = end;
         let mut changes = std::mem::take(&mut self.changes);
         // Outages end between steps and their ends are written first: a stable sort puts them in

@@ -26,6 +26,8 @@ struct Line {
     /// Whether its delay is being updated.
     active: bool,
     up: bool,
+    /// Of an ISL: time up to which the outages of its lasers are written.
+    written: Option<Nanos>,
 }
 
 /// The part of the constellation that is in the timeline so far, and the additions since the last
@@ -159,6 +161,7 @@ impl StreamedNetwork {
             last_used: Nanos::ZERO,
             active: false,
             up: true,
+            written: None,
         });
         self.by_ends.insert([from, to], id);
         id
@@ -183,6 +186,29 @@ impl StreamedNetwork {
             self.active.push(id);
         }
         line.last_used = t;
+        line.written.get_or_insert(t);
+    }
+
+    /// Writes the outages of the lasers of all links until `end`. What is at a link at the start of
+    /// its outage is lost.
+    pub fn laser_outages(&mut self, sky: &Sky, end: Nanos, out: &mut Vec<Timed>) {
+        for (line, id) in self.lines.iter_mut().zip(0..) {
+            let [a, b] = line.ends;
+            let Some(from) = line.written.filter(|_| a.max(b) < self.satellites as u32) else { continue };
+            let outages = sky.constellation.outages_of(a, b);
+            let first = outages.partition_point(|o| o.end < from);
+            for o in outages[first..].iter().take_while(|o| o.start < end) {
+                if std::mem::replace(&mut line.up, false) {
+                    let down = Change::Down(LinkId(id), OutageMode::Flush);
+                    out.push(Timed { at: o.start.max(from), change: down });
+                }
+                if o.end < end {
+                    line.up = true;
+                    out.push(Timed { at: o.end, change: Change::Up(LinkId(id)) });
+                }
+            }
+            line.written = Some(end);
+        }
     }
 
     /// Sets the state of a link; true if it has changed.

@@ -14,6 +14,7 @@ use crate::world::node_outages;
 use crate::world::radio::RadioTable;
 use perigee_orbit::interop;
 use perigee_orbit::links::isls::{Limits, Seam};
+use perigee_orbit::links::lasers::{LaserFaults, Pointing};
 use perigee_orbit::links::planes::PlaneOptions;
 use perigee_orbit::links::visibility::Mask;
 use perigee_orbit::motion::fleet::Gravity;
@@ -240,6 +241,7 @@ fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
         "open" => Seam::Open,
         _ => Seam::Auto,
     };
+    let pointing = c.isl_pointing_every.map(|every| Pointing { every, acquisition: c.isl_acquisition });
     let max_range_m = c.isl_range_m.unwrap_or(f64::INFINITY);
     Ok(Isls {
         pattern,
@@ -248,6 +250,7 @@ fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
         limits: Limits { max_range_m, grazing_height_m: c.isl_height_m },
         period: c.isl_period,
         set_up: c.isl_setup,
+        faults: LaserFaults { pointing, failed: c.isl_failed, failure_every: c.isl_failure_every },
     })
 }
 

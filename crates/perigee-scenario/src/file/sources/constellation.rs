@@ -9,7 +9,7 @@ use crate::file::rows::RTT;
 use crate::file::sources::SourceSpec;
 use crate::file::tree::resolve;
 use perigee_orbit::interop;
-use perigee_timeline::Routing;
+use perigee_timeline::{Law, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,11 @@ pub const IN_MEMORY: &str = "in-memory";
 const LOAD: &[Only] = &[Only::With("route", &["load-aware"])];
 /// Condition of the keys of links that are reselected over time.
 const CHOSEN_LINKS: &[Only] = &[Only::With("isls", &["nearest", A_FUNCTION]), Only::Absent("isl_list")];
+
+/// Condition of the keys of faults of lasers.
+const LASERS: &[Only] = &[Only::Without("isls", &["none"])];
+/// Condition of keys of losses of pointing.
+const POINTING: &[Only] = &[Only::Given(&["isl_pointing_every"]), Only::Without("isls", &["none"])];
 
 parameters! {
     /// `[source.constellation]`.
@@ -77,6 +82,10 @@ parameters! {
     isl_height_m as isl_height: f64 = key(Notation::Length(0.0, 2_000e3), "80 km", "minimum height of inter-satellite links above the ground");
     isl_period: Nanos = key(Notation::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "interval between selections of inter-satellite links"), only CHOSEN_LINKS;
     isl_setup: Nanos = key(Notation::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "time after a selection for which a new link carries no packets"), only CHOSEN_LINKS;
+    isl_pointing_every: Option<Nanos> = optional(Notation::Time(Nanos::from_secs(10), Nanos::from_secs(604_800)), "mean time from an acquisition of an inter-satellite link to its next loss of pointing (exponential, per link); at the start all links are aligned; default: no losses of pointing"), only LASERS;
+    isl_acquisition: Law = key(Notation::TimeLaw, "uniform(5 s, 20 s)", "time to acquire a link again after a loss of pointing: it is down in both directions, what is at it is lost, and paths avoid it from the next step on"), only POINTING;
+    isl_failed: f64 = key(Notation::Share(0.0, 1.0), "0", "fraction of lasers that have failed before the run, for all of it; a link has a laser at each end, and needs both"), only LASERS;
+    isl_failure_every: Option<Nanos> = optional(Notation::Time(Nanos::from_secs(10), Nanos::from_secs(1_000_000_000)), "mean time until a laser fails, for the rest of the run (exponential, per laser); default: none fails"), only LASERS;
     relay: String = key(Notation::Word(&["none", "stations"]), "none", "ground relays for packets of other nodes: none, or stations (bent pipe)");
     ground_ports: String = key(Notation::Word(&["per-node", "per-link"]), "per-node", "transmitters of radio links: per-node = one per node, shared by its links; per-link = one per link and direction");
 }
@@ -227,6 +236,9 @@ impl SourceSpec for Constellation {
                 let hint = "remove it, or define the shell in [source.constellation.shell]";
                 problems.push(c.problem("also_tle", why).hint(hint));
             }
+        }
+        if c.has("isl_acquisition") && self.isl_acquisition.mean() <= 0.0 {
+            problems.push(problem("isl_acquisition", "must be above zero").hint("to have no losses of pointing, remove isl_pointing_every"));
         }
         for f in self.fibres.iter().filter(|f| f.from == f.to) {
             let p = f.written.problem("to", "a fibre from a node to itself");
