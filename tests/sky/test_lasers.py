@@ -37,32 +37,37 @@ rate = "4 Mbit"
 """
 
 
-def totals(keys: str, seed: int = 1) -> dict[str, float]:
-    run = perigee.run(perigee.loads(SKY.replace("KEYS", keys)), seed=seed)
+LOSSES = 'isl_pointing_every = "10 s"\nisl_acquisition = "1 s"'
+
+
+def totals(keys: str, seed: int = 1, text: str = SKY) -> dict[str, float]:
+    run = perigee.run(perigee.loads(text.replace("KEYS", keys)), seed=seed)
     [row] = run.table("flow_totals").to_pylist()
     found: dict[str, float] = row
     return found
 
 
 def test_what_is_on_a_laser_that_loses_its_pointing_is_lost() -> None:
-    always, often = totals(""), totals('isl_pointing_every = "60 s"\nisl_acquisition = "10 s"')
-    sent = often["sent_packets"]
-    # Some six links, each lost once in 70 s, for up to a step of 100 ms and the light time: 0.1 to 1 %.
+    always, often = totals(""), totals(LOSSES)
+    # Three or four links, each lost every 11 s: some 19 losses in 60 s. Each loses what arrives until the
+    # next step, 50 ms in the mean, and what is on the way to it: 333 packets a second.
     more = often["drops_outage"] - always["drops_outage"]
-    assert 0.0003 * sent < more < 0.03 * sent, f"{more} of {sent} packets"
-    assert often["path_changes"] > always["path_changes"]
-    assert totals('isl_pointing_every = "60 s"\nisl_acquisition = "10 s"') == often, "the same seed"
-    other = totals('isl_pointing_every = "60 s"\nisl_acquisition = "10 s"', seed=2)
-    assert other["drops_outage"] != often["drops_outage"], "another seed"
+    assert 150 < more < 1000, f"{more} of {often['sent_packets']} packets"
+    assert often["path_changes"] - always["path_changes"] > 15, "away from the link, and back"
+    assert totals(LOSSES) == often, "the same seed"
+    assert totals(LOSSES, seed=2)["drops_outage"] != often["drops_outage"], "another seed"
 
 
 def test_failed_lasers_lengthen_the_path() -> None:
-    def rtt_ms(keys: str) -> float:
-        row = totals(keys)
-        return row["base_rtt_sum_ns"] / row["routed_ns"]
+    pings = SKY.replace('app = "cbr"\nrate = "4 Mbit"', 'app = "ping"')
 
-    assert rtt_ms('isl_failed = "30 %"') > 1.02 * rtt_ms("")
-    assert rtt_ms('isl_failure_every = "30 s"') > 1.02 * rtt_ms("")
+    def rtt_ms(keys: str) -> float:
+        row = totals(keys, text=pings)
+        return row["rtt_sum_ns"] / row["rtt_samples"]
+
+    assert rtt_ms('isl_failed = "40 %"') > 1.02 * rtt_ms("")
+    assert totals("", text=pings)["unreachable"] == 0
+    assert totals('isl_failure_every = "20 s"', text=pings)["unreachable"] > 0, "in the end no path is left"
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,11 @@ fn changes_of_isls_are_changes_of_paths_and_nothing_else() {
     assert_eq!(paths, 1 + changes().filter(noted).count());
 }
 
-/// Ends of each link of a timeline, and its changes of state.
-fn isl_states(t: &Timeline) -> Vec<([String; 2], Vec<(Nanos, bool)>)> {
+/// Ends of a link, and its changes of state: instant, and whether it is up.
+type States = ([String; 2], Vec<(Nanos, bool)>);
+
+/// Changes of state of each link of a timeline.
+fn isl_states(t: &Timeline) -> Vec<States> {
     let ports: Vec<_> = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| c.ports.iter())).collect();
     let links = t.header.links.iter().chain(t.chunks.iter().flat_map(|c| c.links.iter()));
     let ends = |name: &str| name.split_once("->").map(|(a, b)| [a.to_string(), b.to_string()]);

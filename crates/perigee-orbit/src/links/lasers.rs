@@ -139,7 +139,7 @@ mod tests {
         assert!(outages.iter().all(|o| o.len() <= 1 && o.iter().all(|o| o.end == Nanos::MAX)));
         let failed = |t| outages.iter().filter(|o| is_down(o, t)).count() as f64 / f64::from(n);
         // Two lasers with a lifetime of an hour each: 1 - exp(-2 t).
-        for (t, expected) in [(HOUR / 4, 1.0 - (-0.5f64).exp()), (HOUR, 1.0 - (-2.0f64).exp())] {
+        for (t, expected) in [(HOUR / 4, 1.0 - libm::exp(-0.5)), (HOUR, 1.0 - libm::exp(-2.0))] {
             assert!((failed(t - Nanos(1)) - expected).abs() < 0.018, "{t}: {}", failed(t));
         }
     }
