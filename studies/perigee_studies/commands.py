@@ -53,11 +53,24 @@ def run_command(
 
     Results of Linux hosts (`hosts`) are in OUT/linux. Returns the exit code.
     """
+    _check_labels(names, ask)
     return _alone_in(
         out,
         folder := _folder(out, ask, hosts),
         lambda: _run(names, ask, out, folder, hosts, machines=machines, force=force, explain=explain, as_json=as_json),
     )
+
+
+def _check_labels(names: Sequence[str], ask: Ask) -> None:
+    """Ends the command if no case has the chosen labels."""
+    if not ask.where:
+        return
+    cases = [c for n in names for c in experiments()[n].cases(ask)]
+    known = dict.fromkeys(label for c in cases for label in c.labels)
+    for label in (label for label in ask.where if label not in known):
+        stop(f"--where {label}: no case has this label; there are {', '.join(known)}")
+    if not any(map(ask.chosen, cases)):
+        stop("--where leaves no case: " + " ".join(f"{label}={','.join(v)}" for label, v in ask.where.items()))
 
 
 def _folder(out: Path, ask: Ask, hosts: Linux | None) -> Path:

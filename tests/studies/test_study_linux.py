@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from conftest import Cli
 from perigee_lab.runs import backends
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.scenario import load
@@ -207,3 +208,21 @@ def test_a_run_without_its_companion_is_not_kept(tmp_path: Path) -> None:
     [failure] = linux.drop_broken(plan, cache)
     assert "/nowhere" in failure.error
     assert outcomes(plan, cache, e.name) == []
+
+
+def test_options_are_checked_before_the_first_run(cli: Cli) -> None:
+    done = cli("study", "run", "leo-cc/intra-rtt", "--where", "run")
+    assert done.returncode == 2
+    assert "--where 'run': say LABEL=VALUE, as run=1,2" in done.stderr
+    done = cli("study", "run", "leo-cc/intra-rtt", "--where", "rtt=20")
+    assert done.returncode == 2
+    assert "--where rtt: no case has this label; there are rtt_ms, queue_bdp, cuts, run" in done.stderr
+    done = cli("study", "run", "leo-cc/intra-rtt", "--where", "rtt_ms=20", "--where", "run=7,8")
+    assert done.returncode == 2
+    assert "--where leaves no case: rtt_ms=20 run=7,8" in done.stderr
+    done = cli("study", "run", "leo-cc/intra-rtt", "--backend", "emulation")
+    assert done.returncode == 2
+    assert "studies run with simulator or linux" in done.stderr
+    done = cli("study", "run", "leo-cc/intra-rtt", "--kernel", "mine")
+    assert done.returncode == 2
+    assert "--kernel names the kernel of --backend linux" in done.stderr
