@@ -220,6 +220,7 @@ def draw(found: Sequence[Side], file: Path) -> None:
         for way, filled_in in ((side.study, False), (side.simulated, True)):
             _scatter(a, side.real["runs"], way["runs"], column, filled_in=filled_in)
         low, high = min(a.get_xlim()[0], a.get_ylim()[0]), max(a.get_xlim()[1], a.get_ylim()[1])
+        low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
         a.plot([low, high], [low, high], color="black", linewidth=0.6, zorder=0)
         a.set_xlim(low, high)
         a.set_ylim(low, high)
