@@ -132,9 +132,11 @@ def write(docs: Path) -> str:
     draw(found, docs / PICTURE)
     every = [claim for side in found for claim in side.claims()]
     study, simulated, real = _held(every)
+    differ = sum(ours.verdict != theirs.verdict for _, ours, theirs in every)
     finding = (
         f"On Linux's stack {real} of {len(every)} published claims on Cubic, SaTCP, BBRv3 and LeoCC hold; simulated "
-        f"over the same networks {simulated} hold with the model of that Linux, 6.12, and {study} of the study's, 6.4."
+        f"over the same networks {simulated} hold with the model of that Linux, 6.12, and {study} of the study's, 6.4. "
+        f"Linux and its model differ in {differ} verdict{'' if differ == 1 else 's'}."
     )
     template = (files("perigee_studies") / "linux.md").read_text(encoding="utf-8")
     parts = {
