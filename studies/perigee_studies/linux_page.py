@@ -136,7 +136,7 @@ def write(docs: Path) -> str:
     finding = (
         f"On Linux's stack {real} of {len(every)} published claims on Cubic, SaTCP, BBRv3 and LeoCC hold; simulated "
         f"over the same networks {simulated} hold with the model of that Linux, 6.12, and {study} of the study's, 6.4. "
-        f"Linux and its model differ in {differ} verdict{'' if differ == 1 else 's'}."
+        f"Linux and its model differ in {differ or 'no'} verdict{'s' * (differ > 1)}."
     )
     template = (files("perigee_studies") / "linux.md").read_text(encoding="utf-8")
     parts = {
@@ -177,8 +177,8 @@ def _summary(found: Sequence[Side]) -> list[str]:
             f"| {about['full_runs']} | {full_h:.1f} |"
         )
     text = (
-        f"Times are of one core, beside other work; all runs of the full size would take {hours:.0f} h. Every run is "
-        "stored when it ends: the same command continues with the next, and one with other labels adds them."
+        f"Times are of one core, beside other work; all runs of these at the full size would take {hours:.0f} h. "
+        "Every run is stored when it ends: the same command continues with the next, and one with other labels adds them."
     )
     commands = "\n".join(f"{side.about['made'].get('command', '')} --kernel NAME" for side in found)
     return [*lines, "", *_prose(text), "", "```text", commands, "```"]
