@@ -178,7 +178,7 @@ def _summary(found: Sequence[Side]) -> list[str]:
         )
     text = (
         f"Times are of one core, beside other work; all runs of these at the full size would take {hours:.0f} h. "
-        "Every run is stored when it ends: the same command continues with the next, and one with other labels adds them."
+        "Every run is stored when it ends: the same command continues, and one with other labels adds runs."
     )
     commands = "\n".join(f"{side.about['made'].get('command', '')} --kernel NAME" for side in found)
     return [*lines, "", *_prose(text), "", "```text", commands, "```"]
