@@ -44,16 +44,25 @@ pub struct Constellation {
     function: Option<Arc<dyn IslFunction>>,
     seed: u64,
     duration: Nanos,
-    /// Outages of lasers by link, as far as they are known.
-    outages: Mutex<BTreeMap<[u32; 2], Outages>>,
+    /// With faults of lasers: the latest selections of links, by instant.
+    installed: Mutex<BTreeMap<Nanos, Arc<Installed>>>,
     /// Human-readable summary.
     pub report: Vec<String>,
     /// Human-readable warnings.
     pub warnings: Vec<String>,
 }
 
-/// Times without a link, in order.
-pub type Outages = Arc<[Range<Nanos>]>;
+/// Number of selections that are kept; a chunk of the timeline needs a few.
+const MOST_SELECTIONS: usize = 8;
+
+/// Links of a selection, with the outages of their lasers.
+struct Installed {
+    graph: Arc<IslGraph>,
+    /// Of each link, in the order of the graph.
+    outages: Vec<Vec<Range<Nanos>>>,
+    /// Instants at which an outage begins or ends, in order.
+    turns: Vec<Nanos>,
+}
 
 /// Satellites without ISLs.
 struct Fleet {
@@ -107,7 +116,7 @@ impl Constellation {
             function: spec.plugins.isls.clone(),
             seed: spec.seed,
             duration: spec.duration,
-            outages: Mutex::default(),
+            installed: Mutex::default(),
             report: fleet.report,
             warnings: fleet.warnings,
         })
@@ -131,9 +140,17 @@ impl Constellation {
     /// Instant since which the links are those at `t`: instants with the same result share their
     /// links.
     pub fn isls_since(&self, t: Nanos) -> Nanos {
-        if self.has_laser_faults() {
-            return t;
+        let since = self.selected_since(t);
+        if !self.has_laser_faults() {
+            return since;
         }
+        // A satellite that has decayed is reported by `isls_at`.
+        let Ok(installed) = self.installed(t) else { return t };
+        let turned = installed.turns.partition_point(|turn| *turn <= t).checked_sub(1);
+        turned.map_or(since, |last| since.max(installed.turns[last]))
+    }
+
+    fn selected_since(&self, t: Nanos) -> Nanos {
         if !self.isls.is_dynamic() {
             return Nanos::ZERO;
         }
@@ -152,13 +169,14 @@ impl Constellation {
     /// # Errors
     /// If a satellite has decayed by then.
     pub fn isls_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
-        let installed = self.installed_at(t)?;
         if !self.has_laser_faults() {
-            return Ok(installed);
+            return self.selected_at(t);
         }
-        let up = |&(a, b): &(u32, u32)| !is_down(&self.outages_of(a, b), t);
-        let links: Vec<(u32, u32)> = installed.pairs().map(|[a, b]| (a, b)).filter(up).collect();
-        Ok(Arc::new(IslGraph::new(self.len(), &links)))
+        let installed = self.installed(t)?;
+        let links = installed.graph.pairs().zip(&installed.outages);
+        let up: Vec<(u32, u32)> =
+            links.filter(|(_, outages)| !is_down(outages, t)).map(|([a, b], _)| (a, b)).collect();
+        Ok(Arc::new(IslGraph::new(self.len(), &up)))
     }
 
     /// Whether lasers lose their pointing or fail.
@@ -167,15 +185,35 @@ impl Constellation {
     }
 
     /// Times at which the link between two satellites is down because of its lasers.
-    pub fn outages_of(&self, a: u32, b: u32) -> Outages {
-        let ends = [a.min(b), a.max(b)];
-        let mut known = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
-        let drawn = || self.isls.faults.outages(self.seed, ends, self.duration).into();
-        known.entry(ends).or_insert_with(drawn).clone()
+    pub fn outages_of(&self, a: u32, b: u32) -> Vec<Range<Nanos>> {
+        self.isls.faults.outages(self.seed, [a, b], self.duration)
+    }
+
+    /// The selection of links at `t`, with the outages of its lasers.
+    fn installed(&self, t: Nanos) -> Result<Arc<Installed>, String> {
+        let since = self.selected_since(t);
+        let known = || self.installed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&since) {
+            return Ok(found.clone());
+        }
+        // Without the lock: a user-defined function may select the links.
+        let graph = self.selected_at(t)?;
+        let outages: Vec<_> = graph.pairs().map(|[a, b]| self.outages_of(a, b)).collect();
+        let mut turns: Vec<Nanos> = outages.iter().flatten().flat_map(|o| [o.start, o.end]).collect();
+        turns.sort_unstable();
+        turns.dedup();
+        let found = Arc::new(Installed { graph, outages, turns });
+        let mut kept = known();
+        kept.insert(since, found.clone());
+        if kept.len() > MOST_SELECTIONS {
+            kept.pop_first();
+        }
+        drop(kept);
+        Ok(found)
     }
 
     /// The ISLs that carry packets at `t` if all lasers work.
-    fn installed_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
+    fn selected_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
         if !self.isls.is_dynamic() {
             return Ok(self.fixed.clone());
         }

@@ -8,6 +8,7 @@ use crate::sky::Sky;
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A satellite (by number) or, numbered after all satellites, a ground point.
 pub(crate) type Vertex = u32;
@@ -28,6 +29,8 @@ struct Line {
     up: bool,
     /// Of an ISL: time up to which the outages of its lasers are written.
     written: Option<Nanos>,
+    /// These outages.
+    outages: Option<Vec<Range<Nanos>>>,
 }
 
 /// The part of the constellation that is in the timeline so far, and the additions since the last
@@ -162,6 +165,7 @@ impl StreamedNetwork {
             active: false,
             up: true,
             written: None,
+            outages: None,
         });
         self.by_ends.insert([from, to], id);
         id
@@ -195,7 +199,7 @@ impl StreamedNetwork {
         for (line, id) in self.lines.iter_mut().zip(0..) {
             let [a, b] = line.ends;
             let Some(from) = line.written.filter(|_| a.max(b) < self.satellites as u32) else { continue };
-            let outages = sky.constellation.outages_of(a, b);
+            let outages = line.outages.get_or_insert_with(|| sky.constellation.outages_of(a, b));
             let first = outages.partition_point(|o| o.end < from);
             for o in outages[first..].iter().take_while(|o| o.start < end) {
                 if std::mem::replace(&mut line.up, false) {
