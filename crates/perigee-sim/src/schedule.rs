@@ -4,8 +4,8 @@
 //! A source changes the key of its leaf in place, so a tree never holds stale entries, and a change
 //! costs O(log n) without allocation. The order of simultaneous events is part of the model:
 //! timeline changes, notices, departures of shared ports, arrivals by link, packets from outside,
-//! transport timers by flow, the sampler; within a class the source with the lower number comes
-//! first.
+//! transport timers by flow (of the receiving end, then of the sending end), the sampler; within a class
+//! the source with the lower number comes first.
 
 use perigee_units::Nanos;
 
@@ -25,10 +25,37 @@ pub enum Source {
     Link(u32),
     /// Injection of an external packet.
     Injection,
-    /// Transport timer of a flow.
-    Flow(u32),
+    /// Timer of one end of a flow.
+    End(End),
     /// Sampling instant.
     Sampler,
+}
+
+/// An end of a flow, as a source of events: the receiving end of flow f has number 2 f, the sending
+/// end 2 f + 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End(pub u32);
+
+impl End {
+    /// The receiving end of a flow.
+    pub const fn receiving(flow: u32) -> End {
+        End(flow << 1)
+    }
+
+    /// The sending end of a flow.
+    pub const fn sending(flow: u32) -> End {
+        End(flow << 1 | 1)
+    }
+
+    /// Its flow.
+    pub const fn flow(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Whether it is the sending end.
+    pub const fn is_sending(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 /// Pending events of all classes of sources. Each class has its own tree, so that a large number of
@@ -43,7 +70,7 @@ pub struct Schedule {
     early: (Nanos, Source),
     links: Tree,
     injection: Nanos,
-    flows: Tree,
+    ends: Tree,
     sampler: Nanos,
     /// An arrival before this instant precedes all other events.
     arrivals_before: Nanos,
@@ -59,7 +86,7 @@ impl Schedule {
             early: (Nanos::MAX, Source::Timeline),
             links: Tree::new(links),
             injection: Nanos::MAX,
-            flows: Tree::new(flows),
+            ends: Tree::new(2 * flows),
             sampler: Nanos::MAX,
             arrivals_before: Nanos::MAX,
         }
@@ -74,7 +101,7 @@ impl Schedule {
 
     /// Instants from here on are treated as "never".
     pub fn horizon(&self) -> Nanos {
-        [&self.ports, &self.links, &self.flows].map(Tree::horizon).into_iter().min().expect("three trees")
+        [&self.ports, &self.links, &self.ends].map(Tree::horizon).into_iter().min().expect("three trees")
     }
 
     /// The next event; at the [horizon](Schedule::horizon) or beyond means that there is none.
@@ -88,9 +115,9 @@ impl Schedule {
         if self.injection < at {
             (at, source) = (self.injection, Source::Injection);
         }
-        let (flow_at, flow) = self.flows.first();
-        if flow_at < at {
-            (at, source) = (flow_at, Source::Flow(flow));
+        let (end_at, end) = self.ends.first();
+        if end_at < at {
+            (at, source) = (end_at, Source::End(End(end)));
         }
         if self.sampler < at {
             (at, source) = (self.sampler, Source::Sampler);
@@ -130,10 +157,10 @@ impl Schedule {
         self.links.bits >= WIDE
     }
 
-    /// Sets the next instant of a flow; [`Nanos::MAX`] = never.
+    /// Sets the next instant of an end of a flow; [`Nanos::MAX`] = never.
     #[inline]
-    pub fn set_flow(&mut self, flow: u32, at: Nanos) {
-        self.flows.set(flow, at);
+    pub fn set_end(&mut self, end: End, at: Nanos) {
+        self.ends.set(end.0, at);
         self.find_bound();
     }
 
@@ -141,7 +168,7 @@ impl Schedule {
     pub fn set(&mut self, source: Source, at: Nanos) {
         match source {
             Source::Link(l) => return self.set_link(l, at),
-            Source::Flow(f) => return self.set_flow(f, at),
+            Source::End(end) => return self.set_end(end, at),
             Source::Injection => self.injection = at,
             Source::Sampler => self.sampler = at,
             Source::Timeline => self.timeline = at,
@@ -162,11 +189,11 @@ impl Schedule {
         self.find_bound();
     }
 
-    /// Updates `arrivals_before`: arrivals precede injections, flows and the sampler at the same
+    /// Updates `arrivals_before`: arrivals precede injections, ends of flows and the sampler at the same
     /// instant, and follow early events.
     #[inline]
     fn find_bound(&mut self) {
-        let later = self.flows.first().0.min(self.injection).min(self.sampler);
+        let later = self.ends.first().0.min(self.injection).min(self.sampler);
         self.arrivals_before = self.early.0.min(later.saturating_add(Nanos(1)));
     }
 }
@@ -262,7 +289,8 @@ mod tests {
             Source::Link(0),
             Source::Link(2),
             Source::Injection,
-            Source::Flow(1),
+            Source::End(End::receiving(1)),
+            Source::End(End::sending(1)),
             Source::Sampler,
         ];
         for &src in order.iter().rev() {

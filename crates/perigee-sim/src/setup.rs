@@ -76,6 +76,12 @@ impl FlowSetup {
     pub(crate) fn needs_both_ends(&self) -> bool {
         self.leg.is_some() || self.app.has_client()
     }
+
+    /// True if its ends share state at the same instant, so that both must be in one partition: those
+    /// above, and on/off sources, which are idle as soon as all of their data has been delivered.
+    pub(crate) fn shares_state(&self) -> bool {
+        self.needs_both_ends() || matches!(self.app, App::OnOff { .. })
+    }
 }
 
 /// Ends of the flow outside the simulation: packets that arrive there leave the simulation

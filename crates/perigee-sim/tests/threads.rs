@@ -91,7 +91,7 @@ fn compare<const PACKETS: bool>(n: u64, network: &Network) -> Vec<Execution> {
 fn any_number_of_threads_gives_the_same_results() {
     let wanted = std::env::var("PERIGEE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
     let first = std::env::var("PERIGEE_FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let (mut several, mut windows, mut exchanged, mut in_turn) = (0, 0, 0, 0);
+    let (mut several, mut windows, mut exchanged, mut in_turn, mut apart) = (0, 0, 0, 0, 0);
     for n in first..first + wanted {
         let network = Network::draw(&mut Draws { seed: n + 1, n: 0 }, 3_000.0);
         let executions = match n % 4 {
@@ -103,13 +103,15 @@ fn any_number_of_threads_gives_the_same_results() {
             exchanged += e.exchanged;
             windows += e.windows;
             in_turn += e.in_turn;
+            apart += e.apart;
         }
     }
     let runs = 4 * wanted;
     println!(
-        "{several} of {runs} runs divided, {windows} windows, {exchanged} packets, {in_turn} events in turn"
+        "{several} of {runs} runs divided, {apart} flows with ends apart, {windows} windows, {exchanged} packets, \
+         {in_turn} events in turn"
     );
-    assert!(several > 0 && exchanged > 0, "no run was divided");
+    assert!(several > 0 && exchanged > 0 && apart > 0, "no run was divided");
 }
 
 /// Satellites appear with their links in the second chunk, and the paths move there.

@@ -3,10 +3,12 @@
 //! the [`FlowFacts`] that both have from the start. Neither end has access to the other: packets
 //! carry all data between them.
 //!
-//! Three interactions are not packets and go through the simulation, which has access to both ends:
-//! the end of the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK),
-//! the arrival of all data of a silent source (an event of the record,
-//! [`SendingEnd::note_silence`]), and the data that a proxy holds between its legs ([`relay`]).
+//! Four interactions are not packets and go through the simulation, which has access to both ends: the
+//! end of the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK), the
+//! completion of a transfer (which ends the integral of its path's capacity), the arrival of all data
+//! of a silent source (an event of the record, [`SendingEnd::note_silence`]), and the data that a proxy
+//! holds between its legs ([`relay`]). The first two have an effect only a link's delay later, or at
+//! the next change of the timeline, so that the ends may be in different partitions.
 
 mod apps;
 mod egress;
@@ -91,6 +93,7 @@ pub(crate) struct FlowFacts {
 }
 
 /// End of the handshake at the sender: acts as an ACK with no size and no delay.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Established {
     /// RTT measured by the handshake, if the SYN was sent once.
     pub rtt: Option<Nanos>,

@@ -9,6 +9,7 @@ use super::{Cx, FlowFacts, TelemetryPlan, SPURT};
 use crate::external_endpoint::OutsidePacket;
 use crate::observe::{show, Observer, MILESTONES};
 use crate::packet::{Packet, NONE, PROBE_HEADER};
+use crate::schedule::End;
 use perigee_record::PacketKind;
 use perigee_tcp::{AckBlocks, Seg};
 use perigee_timeline::App;
@@ -95,7 +96,7 @@ impl ReceivingEnd {
     #[inline]
     pub fn next_due(&self) -> Nanos {
         match &self.destination {
-            Sink::Tcp(r) => r.next_due(),
+            Sink::Tcp(r) => r.next_due(self.stop),
             _ => Nanos::MAX,
         }
     }
@@ -121,10 +122,10 @@ impl ReceivingEnd {
         self.receiver().and_then(|r| r.tcp.as_ref()).map(|tcp| tcp.next())
     }
 
-    /// Reschedules the flow, as an event may now be due earlier.
+    /// Reschedules the end, as an event may now be due earlier.
     #[inline]
     pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
-        cx.net.wake_by(self.egress.flow, self.next_due());
+        cx.net.wake_by(End::receiving(self.egress.flow), self.next_due());
     }
 
     /// Handles a packet that reached this end.

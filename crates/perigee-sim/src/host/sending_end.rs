@@ -10,6 +10,7 @@ use crate::external_endpoint::OutsidePacket;
 use crate::observe::{show, Observer, SimEvent};
 use crate::packet::Packet;
 use crate::routes::BaseRtt;
+use crate::schedule::End;
 use perigee_cc::Signal;
 use perigee_record::{ByteRate, PacketKind};
 use perigee_tcp::AckBlocks;
@@ -213,11 +214,11 @@ impl SendingEnd {
         }
     }
 
-    /// Reschedules the flow, as an event may now be due earlier. (A flow that has stopped during
-    /// its handshake is due at once.)
+    /// Reschedules the end, as an event may now be due earlier. (A flow that has stopped during its
+    /// handshake is due at once.)
     #[inline]
     pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
-        cx.net.wake_by(self.egress.flow, self.next_due().max(cx.now));
+        cx.net.wake_by(End::sending(self.egress.flow), self.next_due().max(cx.now));
     }
 
     /// Passes a signal to the congestion control. False if there is no connection.

@@ -43,10 +43,10 @@ impl TcpReceiver {
     }
 
     #[inline]
-    pub fn next_due(&self) -> Nanos {
+    pub fn next_due(&self, stop: Nanos) -> Nanos {
         let Some(tcp) = &self.tcp else { return Nanos::MAX };
         match &self.demand {
-            Some(demand) if !self.stopped => tcp.deadline().min(demand.due()),
+            Some(demand) if !self.stopped => tcp.deadline().min(demand.due()).min(stop),
             _ => tcp.deadline(),
         }
     }

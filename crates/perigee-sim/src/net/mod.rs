@@ -38,7 +38,7 @@ mod upcoming;
 
 use crate::observe::{DropCause, CAUSES};
 use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};
-use crate::schedule::{Schedule, Source};
+use crate::schedule::{End, Schedule, Source};
 use background::Load;
 pub(crate) use beam::Counts as BeamCounts;
 use bucket::Bucket;
@@ -335,7 +335,7 @@ impl Net {
             schedule: Schedule::new(0, 0, flows),
             flow_drops: vec![[0; CAUSES]; flows],
             flow_keys: vec![0; flows],
-            wakes_at: vec![Nanos::MAX; flows],
+            wakes_at: vec![Nanos::MAX; 2 * flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             any_packet_times_meters: false,
             counts_others: false,
@@ -350,21 +350,21 @@ impl Net {
         }
     }
 
-    /// Schedules a flow for an event due at `at` at one of its ends. An event that moves to a later
-    /// time leaves the schedule as it is: the flow then runs too early, once, which is cheaper than
-    /// a change of the schedule at every ACK.
+    /// Schedules an end of a flow for an event due at `at`. An event that moves to a later time leaves
+    /// the schedule as it is: the end then runs too early, once, without effect, which is cheaper than a
+    /// change of the schedule at every ACK.
     #[inline]
-    pub fn wake_by(&mut self, flow: u32, at: Nanos) {
-        if at < self.wakes_at[flow as usize] {
-            self.set_wake(flow, at);
+    pub fn wake_by(&mut self, end: End, at: Nanos) {
+        if at < self.wakes_at[end.0 as usize] {
+            self.set_wake(end, at);
         }
     }
 
-    /// Schedules the flow for that time.
+    /// Schedules the end of a flow for that time.
     #[inline]
-    pub fn set_wake(&mut self, flow: u32, at: Nanos) {
-        self.wakes_at[flow as usize] = at;
-        self.schedule.set_flow(flow, at);
+    pub fn set_wake(&mut self, end: End, at: Nanos) {
+        self.wakes_at[end.0 as usize] = at;
+        self.schedule.set_end(end, at);
     }
 
     /// Schedules the next packet that enters the network: from outside the simulation, or after

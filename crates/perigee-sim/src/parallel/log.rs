@@ -58,7 +58,7 @@ impl<O> Log<O> {
 }
 
 /// Passes the reports of all logs to `report`, in the order of one thread, and empties the logs.
-pub fn merge<O>(logs: &mut [&mut Log<O>], mut report: impl FnMut(Nanos, Report)) {
+pub fn merge<O>(logs: &mut [Log<O>], mut report: impl FnMut(Nanos, Report)) {
     let mut heads: Vec<_> = logs.iter_mut().map(|log| log.entries.drain(..).peekable()).collect();
     loop {
         let mut first = None;

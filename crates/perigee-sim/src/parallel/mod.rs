@@ -8,8 +8,9 @@
 //! timeline and at samples. Where windows would have few events, as with a link without delay, the
 //! partitions run in turn instead, event by event, in the order of one thread.
 //!
-//! The ends of a TCP connection are in one partition: its sender also looks for data to send when a
-//! timer of its receiver expires.
+//! The ends of a TCP connection may be in different partitions. What passes between them without a
+//! packet is passed on after each window ([`EndUpdate`]), or is an event of the record at the instant
+//! at which the flow stops, which is executed in turn.
 //!
 //! * `partitioning`: which node belongs to which partition;
 //! * `log`: reports to the observer, merged in the order of one thread;
@@ -26,7 +27,7 @@ use crate::net::Handed;
 use crate::observe::{FlowTotals, Observer, RunOutcome, CAUSES};
 use crate::setup::{FlowSetup, Options, Scheme, SimError};
 use crate::simulation::sampling::balanced;
-use crate::simulation::{Partition, Simulation};
+use crate::simulation::{EndUpdate, Partition, Simulation};
 use perigee_cc::SignalScope;
 use perigee_timeline::{ChunkSource, Header};
 use perigee_units::Nanos;
@@ -63,17 +64,30 @@ pub struct Execution {
     pub limit: Option<String>,
     /// Number of windows.
     pub windows: u64,
+    /// Flows with ends in two partitions.
+    pub apart: usize,
     /// Packets exchanged between partitions.
     pub exchanged: u64,
     /// Events executed one at a time, for a link without delay.
     pub in_turn: u64,
     /// Events of each partition.
     pub events: Vec<u64>,
+    /// Events on the critical path: those of the busiest partition of each window, and those in turn.
+    pub critical: u64,
 }
 
 impl Execution {
     fn on_one(limit: Option<String>) -> Self {
-        Execution { threads: 1, limit, windows: 0, exchanged: 0, in_turn: 0, events: Vec::new() }
+        Execution {
+            threads: 1,
+            limit,
+            windows: 0,
+            apart: 0,
+            exchanged: 0,
+            in_turn: 0,
+            events: Vec::new(),
+            critical: 0,
+        }
     }
 }
 
@@ -106,16 +120,21 @@ pub fn run_on_threads<'s, O: Observer>(
         let limit = "its flows and links cannot be divided evenly".to_string();
         return Ok((outcome, Execution::on_one(Some(limit))));
     };
-    let mut parts = Vec::with_capacity(threads);
-    for (me, reader) in readers.into_iter().enumerate() {
+    let create = |(me, reader)| {
         let partition = Some(Box::new(Partition::new(owners.clone(), me as u16)));
         let (flows, options) = (flows.clone(), options.clone());
         let simulation = Simulation::of_partition(header, Box::new(reader), flows, options, partition)?;
-        parts.push(Part::new(simulation, threads));
-    }
+        Ok(Part::new(simulation, threads))
+    };
+    let parts: Result<Vec<_>, SimError> = std::thread::scope(|scope| {
+        let each = readers.into_iter().enumerate().map(|part| scope.spawn(|| create(part)));
+        let each: Vec<_> = each.collect();
+        each.into_iter().map(|part| part.join().expect("a thread that has not panicked")).collect()
+    });
+    let parts = parts?;
     std::thread::scope(|scope| {
         let mut lanes = Vec::new();
-        for _ in 1..threads {
+        for _ in 0..threads {
             let (to, tasks) = channel::<(Part<'s, O>, Task)>();
             let (done, from) = channel();
             scope.spawn(move || {
@@ -156,9 +175,11 @@ fn needs_one_thread(flows: &[FlowSetup]) -> Option<String> {
 
 /// A partition with its exchange.
 struct Part<'s, O> {
-    simulation: Simulation<'s>,
+    /// Boxed, since it moves from thread to thread.
+    simulation: Box<Simulation<'s>>,
     log: Log<O>,
-    incoming: Vec<Handed>,
+    /// Packets from and to each partition.
+    incoming: Vec<Vec<Handed>>,
     outgoing: Vec<Vec<Handed>>,
     result: Result<(), SimError>,
 }
@@ -174,14 +195,15 @@ enum Task {
 
 impl<'s, O: Observer> Part<'s, O> {
     fn new(simulation: Simulation<'s>, count: usize) -> Self {
-        let outgoing = (0..count).map(|_| Vec::new()).collect();
-        Part { simulation, log: Log::default(), incoming: Vec::new(), outgoing, result: Ok(()) }
+        let lists = || (0..count).map(|_| Vec::new()).collect();
+        let simulation = Box::new(simulation);
+        Part { simulation, log: Log::default(), incoming: lists(), outgoing: lists(), result: Ok(()) }
     }
 
     fn perform(&mut self, task: Task) {
         self.result = match task {
             Task::Window(until, export) => {
-                self.simulation.import(&mut self.incoming);
+                self.incoming.iter_mut().for_each(|from| self.simulation.import(from));
                 let result = self.simulation.run_window(until, &mut self.log);
                 self.simulation.export(export, &mut self.outgoing);
                 result
@@ -198,11 +220,15 @@ type Lane<'s, O> = (Sender<(Part<'s, O>, Task)>, Receiver<Part<'s, O>>);
 struct Run<'s, O> {
     parts: Vec<Part<'s, O>>,
     lanes: Vec<Lane<'s, O>>,
+    /// Reports of the latest window of each partition, until they are passed on.
+    logs: Vec<Log<O>>,
     duration: Nanos,
     sample: Nanos,
     least_events: u64,
     /// Partitions of the ends of each flow.
     ends: Vec<[usize; 2]>,
+    /// Instants at which flows with ends in two partitions stop, the next one last.
+    stops: Vec<Nanos>,
     execution: Execution,
 }
 
@@ -216,9 +242,14 @@ impl<'s, O: Observer> Run<'s, O> {
     ) -> Self {
         let ends: Vec<_> =
             (0..parts[0].simulation.sizes().0).map(|f| parts[0].simulation.owners_of_flow(f)).collect();
-        let execution = Execution { threads: parts.len(), ..Execution::on_one(None) };
+        let apart: Vec<usize> = (0..ends.len()).filter(|&f| ends[f][0] != ends[f][1]).collect();
+        let mut stops: Vec<_> = apart.iter().map(|&f| parts[0].simulation.stop_of(f)).collect();
+        stops.sort_unstable_by(|a, b| b.cmp(a));
+        stops.dedup();
+        let execution = Execution { threads: parts.len(), apart: apart.len(), ..Execution::on_one(None) };
         let (sample, least_events) = (options.sample, allowed.least_events);
-        Run { parts, lanes, duration, sample, least_events, ends, execution }
+        let logs = parts.iter().map(|_| Log::default()).collect();
+        Run { parts, lanes, logs, duration, sample, least_events, ends, stops, execution }
     }
 
     fn run(
@@ -229,8 +260,9 @@ impl<'s, O: Observer> Run<'s, O> {
         let mut at = Nanos::ZERO;
         let mut next_sample = if self.sample > Nanos::ZERO { self.sample } else { Nanos::MAX };
         let mut stopped = false;
-        // Events of the latest epoch, and its length.
-        let mut load = (0, Nanos(1));
+        // Events of the latest epoch, and its length; the first one is short, since it is executed in
+        // turn.
+        let (mut load, mut epoch) = ((0, Nanos(1)), EPOCH / 16);
         loop {
             if self.next_change() == at {
                 self.change(at, obs)?;
@@ -240,20 +272,22 @@ impl<'s, O: Observer> Run<'s, O> {
             }
             let sampled = next_sample.min(self.duration).saturating_add(Nanos(1));
             let lookahead = self.next_change().min(sampled);
-            let until = lookahead.min(at + EPOCH);
+            let stop = self.stop_after(at);
+            let stops = stop == at;
+            let until = lookahead.min(at + epoch).min(if stops { at + Nanos(1) } else { stop });
             let delay = self.parts.iter().map(|p| p.simulation.shortest_cut(at, until)).min();
             let delay = delay.unwrap_or(Nanos::ZERO);
             self.parts.iter_mut().for_each(|p| p.simulation.look_ahead_until(lookahead));
             let before = self.events();
             let per_window = u128::from(load.0) * u128::from(delay.min(EPOCH).0) / u128::from(load.1 .0);
-            if delay == Nanos::ZERO || per_window < u128::from(self.least_events) {
+            if stops || delay == Nanos::ZERO || per_window < u128::from(self.least_events) {
                 self.in_turn(until, obs)?;
                 stopped |= !progress(at);
             } else {
                 stopped |= !self.windows(at, until, delay, obs, progress)?;
             }
-            if until - at >= EPOCH / 4 {
-                load = (self.events() - before, until - at);
+            if until - at >= epoch / 4 {
+                (load, epoch) = ((self.events() - before, until - at), EPOCH);
             }
             at = until;
             if at > next_sample {
@@ -273,16 +307,25 @@ impl<'s, O: Observer> Run<'s, O> {
         self.parts.iter().map(|p| p.simulation.events()).sum()
     }
 
+    /// Next instant, from `at` on, at which a flow with ends in two partitions stops.
+    fn stop_after(&mut self, at: Nanos) -> Nanos {
+        while self.stops.last().is_some_and(|&stop| stop < at) {
+            self.stops.pop();
+        }
+        self.stops.last().copied().unwrap_or(Nanos::MAX)
+    }
+
     fn next_change(&self) -> Nanos {
         self.parts[0].simulation.next_change()
     }
 
-    /// Lets all partitions perform a task.
-    fn perform(&mut self, task: Task) -> Result<(), SimError> {
-        for (part, (to, _)) in self.parts.drain(1..).zip(&self.lanes) {
+    /// Lets all partitions perform a task, and passes the reports of the task before on meanwhile.
+    fn perform(&mut self, task: Task, obs: &mut O) -> Result<(), SimError> {
+        self.parts.iter_mut().zip(&mut self.logs).for_each(|(p, log)| std::mem::swap(&mut p.log, log));
+        for (part, (to, _)) in self.parts.drain(..).zip(&self.lanes) {
             to.send((part, task)).expect("a thread that waits for tasks");
         }
-        self.parts[0].perform(task);
+        log::merge(&mut self.logs, |at, report| report.show(at, obs));
         for (_, from) in &self.lanes {
             self.parts.push(from.recv().expect("a thread that has not panicked"));
         }
@@ -293,7 +336,7 @@ impl<'s, O: Observer> Run<'s, O> {
     /// the first partition.
     fn change(&mut self, at: Nanos, obs: &mut O) -> Result<(), SimError> {
         self.parts[0].simulation.run_changes(at, obs)?;
-        self.perform(Task::Changes(at))
+        self.perform(Task::Changes(at), obs)
     }
 
     /// Runs from `at` until an instant, in windows. False if `progress` has returned false.
@@ -310,11 +353,15 @@ impl<'s, O: Observer> Run<'s, O> {
         self.parts.iter_mut().for_each(|p| p.simulation.export(end, &mut p.outgoing));
         loop {
             self.exchange();
-            self.perform(Task::Window(end, after(end)))?;
+            let before: Vec<u64> = self.parts.iter().map(|p| p.simulation.events()).collect();
+            self.perform(Task::Window(end, after(end)), obs)?;
+            let busy = self.parts.iter().zip(before).map(|(p, before)| p.simulation.events() - before);
+            self.execution.critical += busy.max().unwrap_or(0);
             self.execution.windows += 1;
-            self.report(obs);
+            (0..self.parts.len()).for_each(|i| self.update_ends(i));
             goes_on &= progress(end);
             if end == until {
+                self.report(obs);
                 return Ok(goes_on);
             }
             end = after(end);
@@ -325,18 +372,17 @@ impl<'s, O: Observer> Run<'s, O> {
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
             for to in 0..self.parts.len() {
-                let mut handed = std::mem::take(&mut self.parts[from].outgoing[to]);
+                let handed = std::mem::take(&mut self.parts[from].outgoing[to]);
                 self.execution.exchanged += handed.len() as u64;
-                self.parts[to].incoming.append(&mut handed);
-                self.parts[from].outgoing[to] = handed;
+                self.parts[from].outgoing[to] = std::mem::replace(&mut self.parts[to].incoming[from], handed);
             }
         }
     }
 
-    /// Passes the reports of all partitions to the observer.
+    /// Passes the reports of the latest window to the observer.
     fn report(&mut self, obs: &mut O) {
-        let mut logs: Vec<_> = self.parts.iter_mut().map(|p| &mut p.log).collect();
-        log::merge(&mut logs, |at, report| report.show(at, obs));
+        self.parts.iter_mut().zip(&mut self.logs).for_each(|(p, log)| std::mem::swap(&mut p.log, log));
+        log::merge(&mut self.logs, |at, report| report.show(at, obs));
     }
 
     /// Runs until an instant, event by event.
@@ -346,13 +392,29 @@ impl<'s, O: Observer> Run<'s, O> {
             let first = self.parts.iter().enumerate().map(next).min();
             let Some((_, i)) = first.filter(|((at, _), _)| *at < until) else { break };
             self.execution.in_turn += 1;
+            self.execution.critical += 1;
+            if let Some(flow) = self.parts[i].simulation.next_stop() {
+                self.update_counts(flow);
+            }
             if let Some(handed) = self.parts[i].simulation.run_event(obs)? {
                 let to = self.parts[i].simulation.far_owner(handed.link);
                 self.parts[to].simulation.run_arrival(handed, obs);
+                self.update_ends(to);
             }
+            self.update_ends(i);
         }
         self.parts.iter_mut().for_each(|p| p.simulation.reach(until));
         Ok(())
+    }
+
+    /// Passes on the updates of a partition for ends of flows in others.
+    fn update_ends(&mut self, from: usize) {
+        let updates: Vec<EndUpdate> = self.parts[from].simulation.take_end_updates().collect();
+        for update in updates {
+            let end = update.to();
+            let part = &mut self.parts[self.ends[end.flow() as usize][usize::from(!end.is_sending())]];
+            part.simulation.update_end(update, &mut part.log);
+        }
     }
 
     /// Copies the counters of a receiving end to the partition of the sending end.

@@ -103,9 +103,7 @@ impl Graph {
             }
             g.joined.join(pairs[0].from.0, pairs[1].to.0);
             g.joined.join(pairs[0].to.0, pairs[1].from.0);
-            // The sender of a connection looks for data to send when a timer of its receiver expires
-            // (and legs, clients and sources with pauses share more than that).
-            if flow.app.is_tcp() {
+            if flow.shares_state() {
                 g.joined.join(pairs[0].from.0, pairs[0].to.0);
             }
         }

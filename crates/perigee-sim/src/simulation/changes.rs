@@ -4,7 +4,7 @@
 use super::Simulation;
 use crate::notices::{FlowNotice, Notice};
 use crate::observe::{Observer, SimEvent};
-use crate::schedule::Source;
+use crate::schedule::{End, Source};
 use crate::setup::SimError;
 use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Change, Chunk, NoteKind};
@@ -89,7 +89,7 @@ impl Simulation<'_> {
     fn signal_one(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
         let sending = &mut self.ends.sending[flow as usize];
         if sending.signal(now, signal) {
-            self.net.wake_by(flow, sending.next_due());
+            self.net.wake_by(End::sending(flow), sending.next_due());
         }
     }
 

@@ -2,10 +2,12 @@
 //! Arrivals and timers at the ends of flows. Both ends of a flow are accessible only here, at
 //! proxies, and when recording.
 
+use super::partition::EndUpdate;
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, OutsidePacket, Side};
-use crate::host::{begins_flow, relay, Delivered, Received};
+use crate::host::{begins_flow, relay, Delivered, Established, Received};
 use crate::observe::{CompletionRow, FlowTotals, Observer, SimEvent};
+use crate::schedule::End;
 
 impl Simulation<'_> {
     /// Delivers a packet that has reached the end of its route.
@@ -24,7 +26,7 @@ impl Simulation<'_> {
             match ends.sending[flow as usize].receive(h, &mut cx) {
                 Received::Nothing => {}
                 Received::Reply(reply) => self.signal(self.now, flow, &reply),
-                Received::Established(how) => ends.receiving[flow as usize].begin(Some(how), &mut cx),
+                Received::Established(how) => self.establish(flow, how, obs),
             }
         }
         if self.legs {
@@ -33,12 +35,25 @@ impl Simulation<'_> {
         }
     }
 
+    /// Starts the receiving end at the end of the handshake.
+    fn establish<O: Observer>(&mut self, flow: u32, how: Established, obs: &mut O) {
+        if self.is_elsewhere(End::receiving(flow)) {
+            let started = self.ends.sending[flow as usize].counts.started;
+            return self.end_updates.push(EndUpdate::Established { flow, at: self.now, started, how });
+        }
+        let (ends, mut cx) = self.cx(obs);
+        ends.receiving[flow as usize].begin(Some(how), &mut cx);
+    }
+
     /// Records the completion of a limited transfer. For a split connection the end of the last leg
     /// counts, measured from the start of the first leg.
     fn complete<O: Observer>(&mut self, flow: u32, bytes: u64, obs: &mut O) {
         let f = flow as usize;
         if self.facts[f].setup.leg.is_some_and(|l| l.after.is_some()) {
             return;
+        }
+        if self.is_elsewhere(End::sending(flow)) {
+            self.end_updates.push(EndUpdate::Completed { flow, at: self.now });
         }
         let requested = self.ends.receiving[f].requested().or(self.ends.sending[f].counts.started);
         obs.completion(&CompletionRow {
@@ -51,14 +66,29 @@ impl Simulation<'_> {
         });
     }
 
-    /// Runs a flow's timers, which are due, or were when the flow was scheduled: those of the
-    /// receiving end first.
-    pub(super) fn flow_timer<O: Observer>(&mut self, flow: u32, obs: &mut O) {
+    /// Runs the timers of an end, which are due, or were when it was scheduled.
+    pub(super) fn timer<O: Observer>(&mut self, end: End, obs: &mut O) {
+        match end.is_sending() {
+            true => self.sender_timer(end, obs),
+            false => self.receiver_timer(end, obs),
+        }
+    }
+
+    fn receiver_timer<O: Observer>(&mut self, end: End, obs: &mut O) {
         let now = self.now;
         let (ends, mut cx) = self.cx(obs);
-        let (sending, receiving) = (&mut ends.sending[flow as usize], &mut ends.receiving[flow as usize]);
-        if sending.next_due().min(receiving.next_due()) <= now {
+        let receiving = &mut ends.receiving[end.flow() as usize];
+        if receiving.next_due() <= now {
             receiving.on_timer(&mut cx);
+        }
+        cx.net.set_wake(end, receiving.next_due());
+    }
+
+    fn sender_timer<O: Observer>(&mut self, end: End, obs: &mut O) {
+        let (now, flow) = (self.now, end.flow());
+        let (ends, mut cx) = self.cx(obs);
+        let (sending, receiving) = (&mut ends.sending[flow as usize], &ends.receiving[flow as usize]);
+        if sending.next_due() <= now {
             if sending.stops_by(now) {
                 let delivered_bytes = receiving.goodput_bytes;
                 cx.obs.event(now, &SimEvent::FlowStop { flow, delivered_bytes });
@@ -69,7 +99,7 @@ impl Simulation<'_> {
                 }
             }
         }
-        cx.net.set_wake(flow, sending.next_due().min(receiving.next_due()));
+        cx.net.set_wake(end, sending.next_due());
     }
 
     /// Injects a packet of an external endpoint.

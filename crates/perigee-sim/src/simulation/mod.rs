@@ -9,7 +9,7 @@ mod prefetch;
 pub(crate) mod sampling;
 
 pub use horizon::Foreseen;
-pub(crate) use partition::Partition;
+pub(crate) use partition::{EndUpdate, Partition};
 
 use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::host::{relay, Cx, Ends, FlowFacts, ReceivingEnd, SendingEnd};
@@ -18,7 +18,7 @@ use crate::notices::{FlowNotice, NoticeQueue, Subscriber};
 use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, RunOutcome};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
-use crate::schedule::Source;
+use crate::schedule::{End, Source};
 use crate::setup::{key_of, FlowSetup, Options, SimError};
 use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
@@ -83,6 +83,8 @@ pub struct Simulation<'s> {
     carriers_before: BTreeMap<u32, CarrierBefore>,
     /// Its part of a run on several threads; `None` = all of it.
     partition: Option<Box<Partition>>,
+    /// Updates for ends of flows in other partitions.
+    end_updates: Vec<EndUpdate>,
 }
 
 impl<'s> Simulation<'s> {
@@ -140,6 +142,7 @@ impl<'s> Simulation<'s> {
             links_before: Vec::new(),
             carriers_before: BTreeMap::new(),
             partition,
+            end_updates: Vec::new(),
             net,
             options,
         };
@@ -210,7 +213,8 @@ impl<'s> Simulation<'s> {
         self.net.stacks.other_forms |= facts.has_other_form();
         self.net.counts_others |= facts.has_law();
         self.net.ecn[id as usize] = facts.ecn;
-        self.net.set_wake(id, sending.next_due().min(receiving.next_due()));
+        self.net.set_wake(End::receiving(id), receiving.next_due());
+        self.net.set_wake(End::sending(id), sending.next_due());
         self.has_host_signals |= sending.sender().is_some() && facts.scope != SignalScope::Path;
         self.ends.sending.push(sending);
         self.ends.receiving.push(receiving);
@@ -328,7 +332,7 @@ impl<'s> Simulation<'s> {
         self.events += 1;
         match what {
             Source::Link(link) => self.arrival(link, obs),
-            Source::Flow(f) => self.flow_timer(f, obs),
+            Source::End(end) => self.timer(end, obs),
             Source::Port(p) => self.net.advance(p, now),
             Source::Injection => self.take_in(obs),
             Source::Notice => self.deliver_notices(now),
@@ -370,7 +374,7 @@ impl<'s> Simulation<'s> {
 
     fn name_of(&self, source: Source) -> String {
         match source {
-            Source::Flow(f) => format!("flow {:?}", self.facts[f as usize].setup.name),
+            Source::End(end) => format!("flow {:?}", self.facts[end.flow() as usize].setup.name),
             Source::Link(link) => format!("link {link}"),
             Source::Port(port) => format!("port {port}"),
             Source::Timeline => "the timeline".into(),

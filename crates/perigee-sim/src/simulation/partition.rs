@@ -7,10 +7,11 @@
 //! of the timeline: an outage or a new delay thus applies to a packet in one partition only.
 
 use super::Simulation;
+use crate::host::Established;
 use crate::net::Handed;
 use crate::observe::{ApplicationTotals, FlowTableTotals, LinkTotals, Observer, CAUSES};
 use crate::parallel::Log;
-use crate::schedule::Source;
+use crate::schedule::{End, Source};
 use crate::setup::SimError;
 use perigee_units::Nanos;
 
@@ -56,6 +57,27 @@ impl Partition {
 
     pub fn is_first(&self) -> bool {
         self.me == 0
+    }
+}
+
+/// State of one end of a flow that its other end, in another partition, uses later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EndUpdate {
+    /// The handshake is over at the sender, which started at `started`: the receiver starts. It uses
+    /// this when data arrive, which have left the sender later.
+    Established { flow: u32, at: Nanos, started: Option<Nanos>, how: Established },
+    /// All data of a limited transfer have arrived. The sending end uses this at the next change of
+    /// the timeline, or sample.
+    Completed { flow: u32, at: Nanos },
+}
+
+impl EndUpdate {
+    /// The end that it is for.
+    pub fn to(&self) -> End {
+        match *self {
+            EndUpdate::Established { flow, .. } => End::receiving(flow),
+            EndUpdate::Completed { flow, .. } => End::sending(flow),
+        }
     }
 }
 
@@ -132,8 +154,7 @@ impl Simulation<'_> {
         (at, self.rank(source))
     }
 
-    /// Rank of an event among simultaneous ones of all partitions: by kind, then by index. The
-    /// receiving end of a flow precedes its sending end.
+    /// Rank of an event among simultaneous ones of all partitions: by kind, then by number.
     fn rank(&self, source: Source) -> u64 {
         let (class, number) = match source {
             Source::Timeline => (0, 0),
@@ -141,10 +162,7 @@ impl Simulation<'_> {
             Source::Port(p) => (2, p),
             Source::Link(l) => (3, l),
             Source::Injection => (4, 0),
-            Source::Flow(f) => {
-                let receives = self.part().has(self.routes.end_of(self.facts[f as usize].setup.forward));
-                return 5 << 40 | u64::from(f) << 1 | u64::from(!receives);
-            }
+            Source::End(end) => (5, end.0),
             Source::Sampler => (6, 0),
         };
         class << 40 | u64::from(number)
@@ -205,6 +223,51 @@ impl Simulation<'_> {
 
     // ---- Flows with ends in two partitions ------------------------------------------------------
 
+    /// Whether an end runs in another partition.
+    pub(super) fn is_elsewhere(&self, end: End) -> bool {
+        self.partition.as_ref().is_some_and(|p| !p.has(self.node_of(end)))
+    }
+
+    fn node_of(&self, end: End) -> u32 {
+        let facts = &self.facts[end.flow() as usize];
+        match end.is_sending() {
+            true => facts.source_node,
+            false => self.routes.end_of(facts.setup.forward),
+        }
+    }
+
+    /// Drains the updates for ends in other partitions.
+    pub(crate) fn take_end_updates(&mut self) -> std::vec::Drain<'_, EndUpdate> {
+        self.end_updates.drain(..)
+    }
+
+    /// Updates an end of this partition.
+    pub(crate) fn update_end<O: Observer>(&mut self, update: EndUpdate, log: &mut Log<O>) {
+        let flow = update.to().flow() as usize;
+        match update {
+            EndUpdate::Completed { at, .. } => self.ends.receiving[flow].completed = Some(at),
+            EndUpdate::Established { at, started, how, .. } => {
+                self.ends.sending[flow].counts.started = started;
+                let (ends, mut cx) = self.cx(log);
+                cx.now = at;
+                ends.receiving[flow].begin(Some(how), &mut cx);
+            }
+        }
+    }
+
+    /// The flow that stops with the next event, if its sending end is in this partition.
+    pub(crate) fn next_stop(&self) -> Option<usize> {
+        let (now, source) = self.net.schedule.next();
+        let Source::End(end) = source else { return None };
+        let flow = end.flow() as usize;
+        (end.is_sending() && self.ends.sending[flow].stops_by(now)).then_some(flow)
+    }
+
+    /// End of a flow's data.
+    pub(crate) fn stop_of(&self, flow: usize) -> Nanos {
+        self.facts[flow].setup.stop
+    }
+
     /// Counters of a receiving end of this partition.
     pub(crate) fn receiver_counts(&self, flow: u32) -> ReceiverCounts {
         let end = &self.ends.receiving[flow as usize];
@@ -246,8 +309,8 @@ impl Simulation<'_> {
 
     /// Partitions of the source and of the destination of a flow.
     pub(crate) fn owners_of_flow(&self, flow: usize) -> [usize; 2] {
-        let facts = &self.facts[flow];
-        [facts.source_node, self.routes.end_of(facts.setup.forward)].map(|n| self.part().owner(n).into())
+        let ends = [End::sending(flow as u32), End::receiving(flow as u32)];
+        ends.map(|end| self.part().owner(self.node_of(end)).into())
     }
 
     /// Partition of the near end of a link.
