@@ -73,6 +73,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::bench_threads, m)?)?;
     add_captures(m)?;
     add_learning(m)
 }

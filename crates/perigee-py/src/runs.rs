@@ -421,3 +421,15 @@ pub fn bench(py: Python<'_>, name: &str) -> PyResult<String> {
     let result = interruptible(py, move || benches::measure(&name))?;
     result.map(|json| json.to_string()).map_err(RunError::new_err)
 }
+
+/// Runs a benchmark case on each of these numbers of threads; returns its numbers as JSON. The empty
+/// name stands for the cases that are measured unless others are named.
+#[pyfunction]
+pub fn bench_threads(py: Python<'_>, name: &str, threads: Vec<usize>, rounds: usize) -> PyResult<String> {
+    if name.is_empty() {
+        return Ok(serde_json::json!(benches::threads::CASES).to_string());
+    }
+    let name = name.to_string();
+    let result = interruptible(py, move || benches::threads::curve(&name, &threads, rounds, None))?;
+    result.map(|json| json.to_string()).map_err(RunError::new_err)
+}

@@ -121,4 +121,9 @@ def _python_scheme() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point."""
-    print(json.dumps(measure(sys.argv[1])))
+    name, *curve = sys.argv[1:]
+    if curve:
+        threads, rounds = curve
+        print(_core.bench_threads(name, [int(n) for n in threads.split(",")], int(rounds)))
+        return
+    print(json.dumps(measure(name)))

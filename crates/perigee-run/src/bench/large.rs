@@ -4,37 +4,36 @@
 //! so that the memory is that of the run alone.
 
 use super::sky::tle_of;
-use perigee_record::{RecordSink, SinkError, Table};
+use super::threads::Nowhere;
 use perigee_scenario::{Scenario, World};
 use perigee_units::files::private_folder;
 use serde_json::{json, Value as Json};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 const SATELLITES: u32 = 7000;
-
-/// Sink that counts rows and discards them.
-#[derive(Default)]
-struct Nowhere {
-    rows: usize,
-}
-
-impl RecordSink for Nowhere {
-    fn batch(&mut self, rows: Table) -> Result<(), SinkError> {
-        self.rows += rows.rows();
-        Ok(())
-    }
-}
 
 /// Runs a case; `None` if the name is not one of these.
 pub fn measure(name: &str) -> Option<Result<Json, String>> {
     if let Some(flows) = name.strip_prefix("memory-").and_then(|n| n.parse().ok()) {
         return Some(memory(name, flows));
     }
+    with_scenario(name, |text, folder| run(name, text, folder))?.map_or_else(|e| Some(Err(e)), Some)
+}
+
+/// Calls `use_it` with the scenario of a case `large-FLOWS-PLACES`, and the folder of its files, which
+/// is deleted afterwards; `None` if the name is not one of these.
+pub fn with_scenario<T>(name: &str, use_it: impl FnOnce(&str, &Path) -> T) -> Option<Result<T, String>> {
     let (flows, places) = name.strip_prefix("large-")?.split_once('-')?;
-    Some(large(name, flows.parse().ok()?, places.parse().ok()?))
+    let (flows, places) = (flows.parse().ok()?, places.parse().ok()?);
+    Some(write(flows, places).map(|(text, folder)| {
+        let found = use_it(&text, &folder);
+        // A failure to delete the folder is ignored.
+        let _ = std::fs::remove_dir_all(&folder);
+        found
+    }))
 }
 
 fn memory(name: &str, flows: u32) -> Result<Json, String> {
@@ -46,7 +45,7 @@ fn memory(name: &str, flows: u32) -> Result<Json, String> {
 }
 
 /// Each place has flows to another one, drawn once.
-fn large(name: &str, flows: u32, places: u32) -> Result<Json, String> {
+fn write(flows: u32, places: u32) -> Result<(String, PathBuf), String> {
     let base = std::env::temp_dir();
     let folder = private_folder(&base, "perigee-bench-").map_err(|e| format!("{}: {e}", base.display()))?;
     let written = std::fs::write(folder.join("satellites.tle"), tle_of(SATELLITES).1)
@@ -58,10 +57,7 @@ fn large(name: &str, flows: u32, places: u32) -> Result<Json, String> {
          [[flow]]\npattern = \"permutation\"\ncount = {}\n",
         flows.div_ceil(places)
     );
-    let found = run(name, &text, &folder);
-    // A failure to delete the folder is ignored.
-    let _ = std::fs::remove_dir_all(&folder);
-    found
+    Ok((text, folder))
 }
 
 /// Places on a spiral over all latitudes from which satellites are visible.
@@ -83,7 +79,7 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<Json, String> {
     world.timeline.expect_one_reader();
     let build_s = begin.elapsed().as_secs_f64();
     let built_bytes = peak_bytes();
-    let mut rows = Nowhere::default();
+    let mut rows = Nowhere { rows: 0 };
     let begin = Instant::now();
     let simulator = crate::Simulator::default();
     let done = crate::record(&world, "newreno", &simulator, &mut rows, None, &mut |_| true);

@@ -12,6 +12,7 @@ mod captures;
 mod cases;
 mod large;
 pub mod sky;
+pub mod threads;
 
 pub use cases::{Case, CASES, PEERS};
 
