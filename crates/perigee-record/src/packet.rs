@@ -43,6 +43,8 @@ pub enum Telemetry<'a> {
     None,
     /// A hop-by-hop option of type 0x3E with this block: the packet is IPv6.
     HopByHop(&'a [u8]),
+    /// All options of a hop-by-hop header, padded: the packet is IPv6.
+    Options(&'a [u8]),
     /// A destination option of type 0x1E with the echo: the packet is IPv6.
     Destination(&'a [u8]),
 }
@@ -138,14 +140,20 @@ fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
             out.extend(v4(ip.to.host));
             return out.len();
         }
-        Telemetry::HopByHop(block) => (0, 0x3E, block),
+        Telemetry::HopByHop(block) | Telemetry::Options(block) => (0, 0x3E, block),
         Telemetry::Destination(block) => (60, 0x1E, block),
     };
     // The traffic class spans the first two bytes; ECN is its last two bits.
     out.extend([0x60, ip.ecn << 4, 0, 0, 0, 0, next, 64]);
     out.extend(v6(ip.from.host));
     out.extend(v6(ip.to.host));
-    option(out, ip.protocol, kind, block);
+    match telemetry {
+        Telemetry::Options(area) => {
+            out.extend([ip.protocol, ((2 + area.len()) / 8 - 1) as u8]);
+            out.extend(area);
+        }
+        _ => option(out, ip.protocol, kind, block),
+    }
     out.len()
 }
 
@@ -275,5 +283,14 @@ mod tests {
         assert_eq!(p.len(), 40 + 32 + 20);
         assert_eq!(u32::from_be_bytes([p[0], p[1], p[2], p[3]]), 0x6010_0000, "ECT(1) in the traffic class");
         assert_eq!(u16::from_be_bytes([p[4], p[5]]), 32 + 20 + 1000);
+    }
+
+    #[test]
+    fn options_of_a_hop_by_hop_header_are_written_as_they_are() {
+        let area = [1, 0, 0x31, 10, 0, 0, 0, 0, 0x18, 0, 0x92, 0, 0, 0];
+        let header = Tcp { flags: flag::ACK, ..Tcp::default() };
+        let p = tcp(&header, 1000, 1, Telemetry::Options(&area));
+        assert_eq!((p[6], p[40], p[41], &p[42..56]), (0, 6, 1, &area[..]));
+        assert_eq!(u16::from_be_bytes([p[4], p[5]]), 16 + 20 + 1000);
     }
 }

@@ -124,7 +124,7 @@ impl<W: Write> Capture<W> {
                     timestamps: ts(stamps),
                     ..Tcp::default()
                 };
-                let telemetry = some(p.telemetry, Telemetry::HopByHop);
+                let telemetry = some(p.telemetry, hop_by_hop(p.telemetry));
                 tcp_packet(headers, open.sender, open.receiver, &tcp, payload, p.ecn, telemetry);
                 payload
             }
@@ -187,6 +187,14 @@ fn numbers(flows: &[CaptureFlow]) -> HashMap<String, u32> {
         hosts.entry(name.clone()).or_insert(next);
     }
     hosts
+}
+
+/// A block begins with its version; anything else is a header's options.
+fn hop_by_hop<'a>(block: &[u8]) -> fn(&'a [u8]) -> Telemetry<'a> {
+    match block.first().map(|first| first >> 4) {
+        Some(1 | 2) | None => Telemetry::HopByHop,
+        _ => Telemetry::Options,
+    }
 }
 
 fn some<'a>(block: &'a [u8], make: fn(&'a [u8]) -> Telemetry<'a>) -> Telemetry<'a> {

@@ -4,9 +4,10 @@
 //! end of a flow.
 
 use crate::cache::fetch_of;
+use perigee_cc::Carrier;
 use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
-use perigee_telemetry::{wire, Carried, Feedback, Stamp, WireCompact, WireHop, WirePint};
+use perigee_telemetry::{ioam, wire, Carried, Feedback, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
 /// Sentinel: no packet, link or stack.
@@ -249,10 +250,22 @@ impl Stacks {
             Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
             Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
             Form::Feedback(f) => block.extend_from_slice(&f.to_bytes(&head.stamp, head.count)),
-            // Captures show these packets without telemetry.
+            // Traces are shown by `options`; the others have no block.
             Form::Carried(_) => {}
         }
         block
+    }
+    /// Options with the trace that the packet carries, of a carrier that has one.
+    pub fn options(&self, i: u32, carrier: Carrier, now: Nanos, room: usize) -> Vec<u8> {
+        let (head, hops) = (self.head(i), self.hops(i));
+        let stamp = &head.stamp;
+        let senders = wire::WireHeader {
+            hops: head.count,
+            path_id: head.path_id,
+            base_rtt_us: stamp.base_rtt_us,
+            cwnd: stamp.cwnd,
+        };
+        ioam::options(carrier, now, hops, room, &senders)
     }
     #[inline]
     pub fn hops(&self, i: u32) -> &[WireHop] {

@@ -6,7 +6,7 @@
 //! carrier         a port writes                                   bytes for n ports
 //! ioam            node id 4 | time of arrival 4 µs | backlog 4    ceil8(14 + 12 n)
 //! ioam_rate       the same | snapshot 4 | configured rate 4       ceil8(14 + 20 n)
-//! ioam_snapshot   snapshot 4 | record 17 | 3 unused               ceil8(24 + 24 n), the sender's part included
+//! ioam_snapshot   node id 4 | snapshot 4 | record 17 | 3 unused   ceil8(24 + 28 n), the sender's part included
 //! utilisation     U 8 log 1.05, if higher                         8
 //! ecn             a mark, if the packet has waited for 1 ms       0
 //! ```
@@ -63,9 +63,8 @@ const PORTS: usize = 64;
 pub(crate) fn data_bytes(carrier: Carrier, hops: usize) -> u32 {
     let bytes = match carrier {
         Carrier::Records => return crate::wire::stack_bytes(hops),
-        Carrier::Ioam => 14 + 12 * hops,
-        Carrier::IoamRate => 14 + 20 * hops,
-        Carrier::IoamSnapshot => 24 + 24 * hops,
+        Carrier::Ioam | Carrier::IoamRate => 14 + crate::ioam::node_bytes(carrier) * hops,
+        Carrier::IoamSnapshot => 24 + crate::ioam::node_bytes(carrier) * hops,
         Carrier::Utilisation => 8,
         Carrier::Ecn => 0,
     };
@@ -503,7 +502,7 @@ mod tests {
         let of = |carrier| data_bytes(carrier, 3);
         let all =
             [Carrier::Ioam, Carrier::IoamRate, Carrier::IoamSnapshot, Carrier::Utilisation, Carrier::Ecn];
-        assert_eq!(all.map(of), [56, 80, 96, 8, 0]);
+        assert_eq!(all.map(of), [56, 80, 112, 8, 0]);
         assert_eq!(of(Carrier::Records), 64);
     }
 }

@@ -5,6 +5,7 @@
 //! Layers:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
 //! * [`wire`]: encoded records and their bytes, and their overhead.
+//! * [`ioam`]: the trace of in-situ OAM in IPv6 packets.
 //! * [`ipv6`]: the option that carries them in IPv6 packets.
 //! * [`tcp_option`]: the option of TCP that carries the busiest port's record.
 //! * [`carrier`]: other forms of telemetry, and what a receiver derives from them.
@@ -26,6 +27,7 @@ pub mod echo;
 pub mod faults;
 pub mod flow_table;
 pub mod integer;
+pub mod ioam;
 pub mod ipv6;
 pub mod laws;
 pub mod meter;

@@ -32,6 +32,7 @@ use crate::routes::Routes;
 use crate::setup::FlowSetup;
 use perigee_cc::{Carrier, CongestionControl, HeaderStamp, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 use perigee_queue::Ecn;
+use perigee_telemetry::ioam::has_trace;
 use perigee_telemetry::{Carried, EchoMode, Feedback, Overhead, WirePint};
 use perigee_timeline::App;
 use perigee_units::Nanos;
@@ -125,6 +126,15 @@ impl TelemetryPlan {
                 Form::Carried(Carried { carrier, value: 0 })
             }
             _ => Form::Stack,
+        }
+    }
+    /// The same of a data packet: with carriers that have one, the options with the trace.
+    fn shown_data(&self, net: &Net, telemetry: u32, now: Nanos) -> Vec<u8> {
+        match (self.echo, self.overhead) {
+            (Some(EchoMode::Carrier(carrier)), Overhead::Wire) if telemetry != NONE && has_trace(carrier) => {
+                net.stacks.options(telemetry, carrier, now, self.max_hops)
+            }
+            _ => self.shown_block(net, telemetry),
         }
     }
     /// Current telemetry block of a packet, for captures: present only with telemetry on the wire.

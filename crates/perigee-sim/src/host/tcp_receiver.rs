@@ -91,7 +91,7 @@ impl ReceivingEnd {
     ) -> Delivered {
         let (now, mss, header) = (cx.now, self.mss, self.header);
         if O::PACKETS {
-            let block = self.telemetry.shown_block(cx.net, packet.telemetry);
+            let block = self.telemetry.shown_data(cx.net, packet.telemetry, now);
             let payload = (packet.ip_bytes as u32).saturating_sub(header + self.telemetry.data_bytes());
             let shown = Some((false, mss, cx.net.ecn[packet.flow as usize]));
             show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), shown, &block);

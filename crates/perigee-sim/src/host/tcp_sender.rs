@@ -182,7 +182,7 @@ impl SendingEnd {
         packet.push = tx.push;
         packet.echo_ms = self.sender().map_or(0, |s| s.peer_ts_ms);
         if O::PACKETS {
-            let block = self.telemetry.shown_block(cx.net, telemetry);
+            let block = self.telemetry.shown_data(cx.net, telemetry, cx.now);
             let shown = Some((tx.retrans, mss, cx.net.ecn[self.egress.flow as usize]));
             show(cx.obs, cx.now, true, &packet, payload, &AckBlocks::default(), shown, &block);
         }
