@@ -9,7 +9,7 @@
 //! partitions run in turn instead, event by event, in the order of one thread.
 //!
 //! The ends of a TCP connection may be in different partitions. What passes between them without a
-//! packet is passed on after each window ([`EndUpdate`]), or is an event of the record at the instant
+//! packet is passed on after each window (`EndUpdate`), or is an event of the record at the instant
 //! at which the flow stops, which is executed in turn.
 //!
 //! * `partitioning`: which node belongs to which partition;
