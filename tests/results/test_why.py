@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from perigee_lab.results.report.data import shown_flows
 from perigee_lab.results.report.limits import strips
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.sender_limits import NAMES
-from perigee_lab.results.why import FlowLimits, limits, text
+from perigee_lab.results.why import FlowLimits, limits, notes, text
 from why_cases import CASES, QUICK, Case, case, change
 
 RIGHT = 0.95
@@ -144,6 +146,15 @@ def test_the_epoch_of_cubic_and_the_restarts_of_leocc_are_reported() -> None:
     sky = perigee.load(ROOT / "scenarios/leo/london-new-york.toml", {"run.duration": "60 s"}).run("leocc")
     (restarts,) = [n for n in sky.why()[0].notes if "restart" in n]
     assert "after reconfigurations that it detected" in restarts
+
+
+def test_a_recovery_between_two_rows_has_no_plateau() -> None:
+    at = [10**9, 2 * 10**9]
+    own = {"cc_w_max_segments": np.ones(2), "cc_k_s": np.ones(2)}
+    rows: Any = SimpleNamespace(t_ns=np.array(at), own=own)
+    between = SimpleNamespace(begin_ns=at[0] + 1, end_ns=at[1] - 1)
+    of: Any = SimpleNamespace(episodes=[between], begin_s=0.0, end_s=2.0)
+    assert notes._cubic(rows, of) == ""
 
 
 def test_the_full_buffer_of_a_proxy_limits_both_of_its_legs() -> None:

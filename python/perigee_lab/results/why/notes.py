@@ -229,7 +229,8 @@ def _cubic(e: Evidence, limits: FlowLimits) -> str:
     if (longest.end_ns - longest.begin_ns) / 1e9 < LEAST_SHARE * (limits.end_s - limits.begin_s):
         return ""
     inside = (e.t_ns > longest.begin_ns) & (e.t_ns <= longest.end_ns)
-    plateau, k = np.nanmax(e.own["cc_w_max_segments"][inside]), np.nanmax(e.own["cc_k_s"][inside])
+    # A recovery may lie between two rows.
+    plateau, k = (np.fmax.reduce(e.own[c][inside], initial=0.0) for c in ("cc_w_max_segments", "cc_k_s"))
     if not (plateau > 0 and k > 0):
         return ""
     epoch = (
