@@ -87,3 +87,15 @@ def test_keys_without_effect_are_rejected(cli: Cli, tmp_path: Path, keys: str, w
     done = cli("check", str(file))
     assert done.returncode == 2
     assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_faults_without_lasers_are_refused_and_those_that_leave_no_path_are_named(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "sky.toml"
+    file.write_text(SKY.replace("KEYS", "isl_failed = 0.5").replace("starlink-shell1", "oneweb"))
+    found = cli("check", file)
+    assert found.returncode == 2
+    assert "no inter-satellite links, so that faults of lasers (isl_failed" in found.stderr
+    file.write_text(SKY.replace("KEYS", "isl_failed = 1"))
+    found = cli("run", file, "--out", tmp_path / "out")
+    assert found.returncode == 2
+    assert "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) leave none" in found.stderr

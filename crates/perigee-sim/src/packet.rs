@@ -192,6 +192,18 @@ pub enum Form {
     Carried(Carried),
 }
 
+impl StackHead {
+    /// Number of records in the stack.
+    #[inline]
+    fn records(&self) -> usize {
+        match self.form {
+            Form::Stack => usize::from(self.count),
+            Form::Carried(carried) if ioam::has_trace(carried.carrier) => usize::from(self.count),
+            _ => 0,
+        }
+    }
+}
+
 impl Stacks {
     pub fn new(max_hops: usize) -> Self {
         Stacks { max_hops, ..Stacks::default() }
@@ -267,10 +279,11 @@ impl Stacks {
         };
         ioam::options(carrier, now, hops, room, &senders)
     }
+    /// The records of a stack; packets of other forms count ports without records.
     #[inline]
     pub fn hops(&self, i: u32) -> &[WireHop] {
         let at = i as usize * self.max_hops;
-        &self.hops[at..at + self.heads.get(i).count as usize]
+        &self.hops[at..at + self.heads.get(i).records()]
     }
     /// Exports a stack with all its records, for a packet that leaves the simulation.
     pub fn export(&self, i: u32) -> TelemetryStack {
@@ -283,8 +296,10 @@ impl Stacks {
         let at = i as usize * self.max_hops;
         self.hops[at..at + kept].copy_from_slice(&stack.hops[..kept]);
         let head = self.heads.get_mut(i);
-        *head = StackHead { count: kept as u8, ..stack.head };
-        head.partial |= kept < stack.hops.len();
+        *head = stack.head;
+        if kept < stack.hops.len() {
+            (head.count, head.partial) = (kept as u8, true);
+        }
         i
     }
     /// Number of stacks in use.

@@ -7,6 +7,7 @@
 mod networks;
 
 use networks::{Draws, Network};
+use perigee_cc::{info, Value};
 use perigee_sim::*;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
@@ -55,6 +56,7 @@ fn run<const PACKETS: bool>(network: &Network, threads: usize) -> (Execution, St
         sample: Nanos::from_millis(100),
         host_jitter: Nanos(network.seed % 3 * 100_000),
         lookahead: network.lookahead,
+        max_hops: if network.seed % 4 == 0 { 2 } else { Options::default().max_hops },
         ..Options::default()
     };
     let threads = Threads { most: threads, least_events: 1 + network.seed % 3, most_uneven: f64::INFINITY };
@@ -112,6 +114,34 @@ fn any_number_of_threads_gives_the_same_results() {
          {in_turn} events in turn"
     );
     assert!(several > 0 && exchanged > 0 && apart > 0, "no run was divided");
+}
+
+/// Schemes whose packets carry telemetry in each form.
+const FORMS: &[(&str, &[(&str, &str)])] = &[
+    ("orbcc", &[("carrier", "utilisation")]),
+    ("orbcc", &[("carrier", "ioam"), ("fallback", "none")]),
+    ("orbcc-pint", &[]),
+    ("xcp", &[]),
+    ("orbcc", &[("carrier", "ecn")]),
+    ("orbcc", &[]),
+    ("hpcc", &[]),
+];
+
+#[test]
+fn telemetry_of_each_form_crosses_partitions() {
+    let mut exchanged = 0;
+    for n in 0..12 {
+        let mut network = Network::draw(&mut Draws { seed: 500 + n, n: 0 }, 1_500.0);
+        network.timeline.header.ports.iter_mut().for_each(|port| port.spec.metered = true);
+        for (i, flow) in network.flows.iter_mut().enumerate() {
+            let (name, options) = FORMS[(n as usize + i) % FORMS.len()];
+            let options = options.iter().map(|&(key, word)| (key.to_string(), Value::Text(word.into())));
+            let info = info(name).expect("a scheme");
+            flow.scheme = Scheme::Builtin(info, info.params(options.collect()).expect("valid options"));
+        }
+        exchanged += compare::<false>(n, &network).iter().map(|e| e.exchanged).sum::<u64>();
+    }
+    assert!(exchanged > 1_000, "{exchanged} packets");
 }
 
 /// Satellites appear with their links in the second chunk, and the paths move there.

@@ -57,7 +57,10 @@ GraceOption = Annotated[
 ]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
 ThreadsOption = Annotated[
-    int, typer.Option("--threads", min=1, help="Threads of one run of the simulator; results do not depend on it.")
+    int,
+    typer.Option(
+        "--threads", min=1, max=1024, help="Threads of one run of the simulator; results do not depend on it."
+    ),
 ]
 ClusterOption = Annotated[
     str | None,

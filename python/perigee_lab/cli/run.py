@@ -81,6 +81,8 @@ def command(
     overrides += [f"run.runs={runs}"] if runs is not None else []
     schemes = schemes_of(cc)
     on = chosen(name_of(backend, hosts, clock), kernel)
+    if threads > 1 and on.name != "simulator":
+        stop(f"--threads divides a run of the simulator, but the backend is {on.name}: remove one of them")
     loaded = given.scenario(scenario, overrides, tle, trust=trust, as_json=as_json)
     refuse_idle(loaded, on)
     if loaded.core.sweep() and not as_json:

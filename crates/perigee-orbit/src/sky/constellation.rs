@@ -104,6 +104,12 @@ impl Constellation {
             Pattern::Nearest(_) | Pattern::Function | Pattern::None => Vec::new(),
             Pattern::List(links) => renumbered(links, fleet.numbers.as_deref(), n)?,
         };
+        if links.is_empty() && !spec.isls.is_dynamic() && !spec.isls.faults.is_none() {
+            let reason =
+                "these satellites have no inter-satellite links, so that faults of lasers (isl_failed, \
+                          isl_failure_every, isl_pointing_every) have no effect: remove those keys";
+            return Err(SkyError::Spec(reason.into()));
+        }
         Ok(Constellation {
             names: fleet.names,
             places: fleet.places,
@@ -213,7 +219,7 @@ impl Constellation {
     }
 
     /// The ISLs that carry packets at `t` if all lasers work.
-    fn selected_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
+    pub(super) fn selected_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
         if !self.isls.is_dynamic() {
             return Ok(self.fixed.clone());
         }

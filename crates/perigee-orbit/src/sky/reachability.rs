@@ -89,6 +89,13 @@ impl Sky {
     /// Reason for pairs with satellites in view of both ends, but without links to connect them.
     fn why_cut(&self) -> String {
         let isls = &self.spec.isls;
+        if !isls.faults.is_none()
+            && self.constellation.selected_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some())
+        {
+            return "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) leave none with this seed: lower \
+                    them, or take another seed"
+                .into();
+        }
         let linked = isls.is_dynamic()
             || self.constellation.isls_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some());
         let relays = self.relays.contains(&true);
