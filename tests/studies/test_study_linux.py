@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,12 +123,16 @@ def test_what_a_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     linux.check(name, Ask(cc=("cubic",)), kernel())
 
 
-def pages(docs: Path, change: Mapping[str, float]) -> linux_page.Side:
-    """Tables in which Linux has the simulated results of the experiment's page, times a factor by scheme."""
+def pages(docs: Path, change: Mapping[str, float], rtts_ms: Sequence[int] = ()) -> linux_page.Side:
+    """Tables in which Linux has the simulated results of the experiment's page, times a factor by scheme.
+
+    With `rtts_ms`, only those RTTs.
+    """
     there = docs / "linux/leo-cc-intra-rtt"
     there.mkdir(parents=True)
     runs = read_csv(published.tables_of(experiments()["leo-cc/intra-rtt"], DOCS) / "runs.csv")
     runs = runs[(runs["run"] <= 3) & runs["cc"].isin(linux.SCHEMES)]
+    runs = runs[runs["rtt_ms"].isin(rtts_ms)] if rtts_ms else runs
     for name in ("study-runs.csv", "simulated-runs.csv"):
         runs.to_csv(there / name, index=False)
     runs["ratio"] *= runs["cc"].map(change).fillna(1)
@@ -167,6 +171,21 @@ def test_the_page_says_what_differs_and_what_the_full_size_costs(tmp_path: Path)
     assert f"Linux and its model differ in {number} verdict{'s' * (number > 1)}." in " ".join(words.split())
     assert (tmp_path / linux_page.PICTURE).stat().st_size > 10_000
     assert paragraph.startswith("\n\n[The emulation study on Linux's stack](leo-cc-linux.md) is counted separately")
+
+
+def test_claims_on_all_rtts_have_no_verdict_where_two_were_run(tmp_path: Path) -> None:
+    assert pages(tmp_path / "whole", {}).run_in_part() == ""
+    side = pages(tmp_path, {}, rtts_ms=(20, 100))
+    assert side.run_in_part() == "2 of 10 RTTs"
+    assert [real.key for *_, real in side.claims()] == ["satcp", "leocc", "bbr3"]
+    assert [real.key for *_, real in side.decided()] == ["satcp", "bbr3"]
+    linux_page.write(tmp_path)
+    page = (tmp_path / linux_page.PAGE).read_text()
+    assert "of 2 published claims" in page
+    assert "have no verdict: 1 with 2 of 10 RTTs run" in " ".join(page.split())
+    row = next(line for line in page.splitlines() if line.startswith("| LeoCC: smallest ratio"))
+    assert "2 of 10 RTTs run: no verdict" in row
+    assert REPRODUCED not in row
 
 
 def test_pages_without_such_results_have_no_paragraph(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from conftest import ROOT
@@ -51,6 +52,31 @@ def test_a_hotspot_is_a_port_in_consecutive_seconds() -> None:
     found = {(n, tuple(queues)) for n, queues in hotspots.hotspots(np.array(rows, dtype=float))}
     assert found == {(3, (10, 20, 30)), (1, (40,)), (1, (5,))}
     assert list(hotspots.hotspots(np.empty((0, 5)))) == []
+
+
+@pytest.mark.parametrize(("runs", "claims"), [(2, set()), (3, {"Cubic", "OrbCC (text)"})])
+def test_routes_with_two_runs_have_no_claims(runs: int, claims: set[str]) -> None:
+    columns = {name: 1.0 for name, *_ in hotspots.BOUNDS} | {f"jain {name}": 1.0 for name, *_ in hotspots.REGIONS}
+    rows = [
+        {"route": route, "run": run, "cc": cc, "seed": run, **columns}
+        for route, count in (("shortest", 3), ("load-aware", runs))
+        for run in range(1, count + 1)
+        for cc in ("cubic", "orbcc")
+    ]
+    found = hotspots.verdicts({"runs": pd.DataFrame(rows)})
+    assert {v.claim.split(",")[0] for v in found if "shortest routes: Jain" in v.claim} == {"Cubic", "OrbCC (text)"}
+    assert {v.claim.split(",")[0] for v in found if "load-aware routes: Jain" in v.claim} == claims
+    assert any("load-aware over shortest" in v.claim for v in found) == bool(claims)
+
+
+def test_a_port_with_a_packet_or_less_is_apart_from_those_that_wait() -> None:
+    rows = [(0.0, 0.0), (0.5, 0.0), (0.5001, 20.0), (1.0, 40.0)]
+    spread = pd.DataFrame(
+        [{"route": "shortest", "run": 1, "cc": "cubic", "quantile": q, "queue_ms": ms} for q, ms in rows]
+    )
+    share, rest_ms = hotspots.waiting(spread)
+    assert share == pytest.approx(50, abs=0.2)
+    assert rest_ms == pytest.approx(30, abs=0.2)
 
 
 def test_a_digest_keeps_busy_ports() -> None:
@@ -103,3 +129,19 @@ def test_a_carrier_keeps_the_least_of_fairness_goodput_and_delay() -> None:
     runs = carriers.tables(found)["runs"].set_index("carrier")
     assert list(runs.loc["records", ["kept_fair", "kept_use", "kept_delay", "kept"]]) == pytest.approx([1, 1, 1, 1])
     assert list(runs.loc["ECN", ["kept_fair", "kept_use", "kept_delay", "kept"]]) == pytest.approx([0.8, 0.9, 0.5, 0.5])
+
+
+def test_a_carrier_whose_interval_includes_the_bound_is_undecided() -> None:
+    shares = {"ECN": (0.80, 0.95, 0.99), "PINT": (0.96, 0.97, 0.98), "IOAM": (0.3, 0.31, 0.32)}
+    rows = [
+        {"figure": "Fig. 8", "setting": "20 flows", "carrier": name, "run": k, "cc": "orbcc", "seed": k}
+        | dict.fromkeys(("kept", "kept_fair", "kept_use", "kept_delay"), kept)
+        | {"fair": kept, "use": kept, "delay": {"IOAM": 6.0}.get(name, 5.0) + k / 100}
+        for name, each in {**shares, carriers.RECORDS: (1, 1, 1), "nothing": (0.1, 0.1, 0.1)}.items()
+        for k, kept in enumerate(each, 1)
+    ]
+    tables = {"runs": pd.DataFrame(rows)}
+    words = carriers.finding(tables)
+    assert "PINT 8; ECN 8 (undecided); nothing none" in words
+    assert "here stock IOAM is worse than no telemetry" in words
+    assert "0.91 (undecided)" in carriers.summary(tables)[-1]

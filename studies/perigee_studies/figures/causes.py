@@ -231,8 +231,9 @@ GEO = (
         "The service did not always give 144 Mbit/s",
         Origin.TESTBED,
         "With a lower rate and nothing else changed both schemes have the published mean throughputs; rates that fall "
-        "now and then give long RTTs; neighbours, with a load that follows the hour, give the published standard "
-        "deviations of the throughput.",
+        "now and then give long RTTs; neighbours, with a load that follows the hour, give standard deviations of the "
+        "throughput within the tolerance of the published ones. No single set-up gives means, deviations and RTTs "
+        "together: with these neighbours means are lower and RTTs longer than published (the section on the campaign).",
         ("geo/set-ups", "geo/neighbours", "geo/campaign"),
         {
             "geo/downloads": (

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee_lab.common.statistics import Estimate, mean
+from perigee_lab.common.statistics import FEWEST_RUNS, Estimate, mean
 from perigee_studies import frames, style
 from perigee_studies.model import SCENARIOS, Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, bound
@@ -45,6 +45,9 @@ SCHEMES = ("cubic", "bbr", "bbr3", "leocc", "orbcc", "orbcc-next")
 REFERENCE = "cubic"
 HOT = 0.9
 ARRIVALS_S = 30.0
+PACKET_MS = 0.61
+"""Time of a packet of 1,500 bytes at 20 Mbit/s, rounded up."""
+NUMBERS = {1: "one", 2: "two", 3: "three"}
 SIZES = {"short": 500_000, "long": 10_000_000}
 ROUTES: dict[str, Mapping[str, object]] = {
     "shortest": {},
@@ -180,8 +183,11 @@ BOUNDS = (
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims against Cubic by route and scheme, on fairness, and on load-aware routes."""
-    runs, out = t["runs"], []
+    """Claims against Cubic by route and scheme, on fairness, and on load-aware routes.
+
+    There is no claim over load-aware routes from fewer than `FEWEST_RUNS` runs, which have no meaningful interval.
+    """
+    runs, out = _decidable(t["runs"]), []
     for route in dict.fromkeys(runs["route"]):
         here = frames.pick(runs, route=route)
         for cc in frames.schemes(here):
@@ -194,6 +200,12 @@ def verdicts(t: Tables) -> list[Verdict]:
                 claim = f"{name}: Jain's index of long transfers from {region}"
                 out.append(bound(f"jain-{region}-{key}", claim, SOURCE, "fair", ours, 0.8, places=3))
     return [*out, *_routes(runs)]
+
+
+def _decidable(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs over shortest routes, and those over load-aware routes if there are enough."""
+    aware = runs["route"] == "load-aware"
+    return runs if runs[aware]["run"].nunique() >= FEWEST_RUNS else runs[~aware]
 
 
 def _routes(runs: pd.DataFrame) -> list[Verdict]:
@@ -257,47 +269,75 @@ def _draw_spread(spread: pd.DataFrame) -> Any:
 
 
 def by_routes(runs: pd.DataFrame, column: str) -> list[float]:
-    """Load-aware over shortest routes, by scheme: the mean of the runs that have both."""
+    """Load-aware over shortest routes, for each scheme and each run that has both."""
     out = []
     for cc in frames.schemes(runs) if "load-aware" in set(runs["route"]) else ():
         wide = frames.pick(runs, cc=cc).pivot_table(index="run", columns="route", values=column).dropna()
-        out.append(float((wide["load-aware"] / wide["shortest"]).mean()))
+        out += list(wide["load-aware"] / wide["shortest"])
     return out
 
 
 def finding(t: Tables) -> str:
-    """The result in three sentences."""
+    """Both kinds of routes, times that differ from Cubic's, and what a port counted as a hotspot is."""
     runs = t["runs"]
     plain = frames.pick(runs, route="shortest")
-
-    def saved(column: str) -> str:
-        found = [100 * (1 - x) for x in by_routes(runs, column)]
-        return f"{min(found):.0f} to {max(found):.0f} %" if found else "(not run)"
 
     def changed(column: str) -> str:
         found = [100 * (x - 1) for x in by_routes(runs, column)]
         return f"{min(found):+.0f} to {max(found):+.0f} %" if found else "(not run)"
 
-    def change(cc: str, column: str) -> str:
-        return f"{100 * (against(plain, cc, column).value - 1):+.0f} %"
-
     def queue(cc: str) -> str:
         return f"{frames.average(plain, 'queue_ms', cc=cc).value:.1f}"
 
+    both = runs[runs["route"] == "load-aware"]["run"].nunique()
+    share, rest_ms = waiting(t["spread"])
     asia = plain.groupby("cc")["jain Asia"].mean()
     return (
-        f"**Over a loaded constellation load-aware routes shorten transfers under every scheme, and only telemetry "
-        f"empties the hotspots' queues.** In the same runs, load-aware routes shorten long transfers by "
-        f"{saved('long_s')} and short ones by {saved('short_s')}, while the port-seconds of hotspots change by "
-        f"{changed('hot_port_s')}. Over shortest routes the time of short transfers differs from Cubic's by "
-        f"{change('orbcc-next', 'short_s')} (OrbCC next), {change('orbcc', 'short_s')} (OrbCC), "
-        f"{change('bbr', 'short_s')} (BBRv1) and {change('leocc', 'short_s')} (LeoCC), that of long ones by "
-        f"{change('orbcc-next', 'long_s')}, {change('orbcc', 'long_s')}, {change('bbr', 'long_s')} and "
-        f"{change('leocc', 'long_s')}. The queue in hotspots "
-        f"is {queue('orbcc-next')} ms with OrbCC next and {queue('orbcc')} with OrbCC (Cubic {queue('cubic')}, BBRv3 "
-        f"{queue('bbr3')}, LeoCC {queue('leocc')}). No scheme is fair in Asia: Jain's index of its long transfers is "
-        f"{asia.min():.2f} to {asia.max():.2f}."
+        f"**In {NUMBERS.get(both, str(both))} runs over a loaded constellation, load-aware routes shortened transfers "
+        f"under every scheme: too few runs for a verdict.** Against shortest routes in the same run, mean times of "
+        f"long transfers changed by {changed('long_s')} and of short ones by {changed('short_s')}; the port-seconds of "
+        f"hotspots changed by {changed('hot_port_s')}. Over shortest routes ({plain['run'].nunique()} runs), mean "
+        f"times differ from Cubic's (95 % interval): {_times_against_cubic(plain)}. Every port with a "
+        f"utilisation of at least {HOT:g} counts as a hotspot, thus also ports downstream of a full one with an "
+        f"empty queue: under Cubic {share:.0f} % of the port-seconds have at most one packet in the queue, and the "
+        f"others {rest_ms:.0f} ms in the mean. The mean queue is therefore one over mostly empty ports: "
+        f"{queue('orbcc-next')} ms with OrbCC next, {queue('orbcc')} with OrbCC, {queue('cubic')} with Cubic, "
+        f"{queue('bbr3')} with BBRv3, {queue('leocc')} with LeoCC. No scheme is fair in Asia: "
+        f"Jain's index of its long transfers is {asia.min():.2f} to {asia.max():.2f}."
     )
+
+
+def waiting(spread: pd.DataFrame) -> tuple[float, float]:
+    """Cubic's port-seconds with at most one packet in the queue, in %, and the mean queue of the others, in ms.
+
+    From quantiles, over shortest routes; means over runs.
+    """
+    found = []
+    for _, one in frames.pick(spread, route="shortest", cc=REFERENCE).groupby("run"):
+        at = np.linspace(0, 1, 2001)
+        queue_ms = np.interp(at, one["quantile"], one["queue_ms"])
+        deep = queue_ms > PACKET_MS
+        found.append((100 * (1 - deep.mean()), queue_ms[deep].mean() if deep.any() else 0.0))
+    share, rest_ms = np.array(found).mean(axis=0) if found else (float("nan"), float("nan"))
+    return float(share), float(rest_ms)
+
+
+def _times_against_cubic(plain: pd.DataFrame) -> str:
+    """Mean times against Cubic's: those that differ, with their intervals, and the others."""
+    differ, alike = [], []
+    for column, words in (("short_s", "short transfers"), ("long_s", "long ones")):
+        mine, same = [], []
+        for cc in (cc for cc in frames.schemes(plain) if cc != REFERENCE):
+            ratio = against(plain, cc, column)
+            change, low, high = (100 * (x - 1) for x in (ratio.value, ratio.low, ratio.high))
+            name = f"{style.label(cc)} {change:+.0f} %"
+            if ratio.low > 1 or ratio.high < 1:
+                mine.append(f"{name} ({low:+.0f} to {high:+.0f})")
+            else:
+                same.append(name)
+        differ += [f"{words}, {', '.join(mine)}"] if mine else []
+        alike += [f"{words}, {', '.join(same)}"] if same else []
+    return f"{'; '.join(differ) or 'none'}. Not distinguishable: {'; '.join(alike) or 'none'}"
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
@@ -311,11 +351,11 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
                 mine, cubic = (frames.average(here, column, cc=name).value for name in (cc, REFERENCE))
                 again = frames.average(here, "resent_pct", cc=cc).value
                 amounts = f"{words.capitalize()}: {mine:.4g} against {cubic:.4g}"
-                out[f"{column}-{key}"] = f"{amounts}, with {again:.1f} % of the packets sent again."
+                out[f"{column}-{key}"] = f"{amounts}, with {again:.1f} % of the packets retransmitted."
             for region, *_ends in REGIONS:
                 each = here.groupby("cc")[f"jain {region}"].mean()
                 out[f"jain-{region}-{key}"] = (
-                    f"It is {each.min():.2f} to {each.max():.2f} under all schemes: the links that paths share decide."
+                    f"It is {each.min():.2f} to {each.max():.2f} under all schemes, which thus make no difference."
                 )
     return out
 
@@ -324,15 +364,16 @@ METHOD = """Starlink's first shell, the hundred largest cities as stations, 800 
 between pairs that are drawn with probabilities in proportion to the product of populations, started at random within 30
 s of 60, all under one scheme (2,000 in the full size). Rates are scaled down: 20 Mbit/s between satellites, 100 Mbit/s
 to the ground, queues of 100 ms. Routes are recomputed every second: the shortest, or load-aware (each flow expected to
-send 2 Mbit/s, reassigned every 5 s), in two of three runs. Each run has other pairs and starts, the same for all
-schemes."""
-METRICS = """Hotspot: a port with a utilisation of at least 0.9 in consecutive seconds; port-seconds: their sum; queue:
-mean over these at the end of each second, ms. Times: from the SYN to the last byte, s; a transfer that is not complete
-counts until the end of the run. Not carried: bytes of transfers started before 30 s that have not arrived by then, over
-30 s. Jain's index: of the rates of long transfers by the longitude of the sender (Americas up to 30 W, Europe and
-Africa up to 60 E, Asia beyond)."""
+send 2 Mbit/s, reassigned every 5 s), in two of three runs, on which there are thus no claims. Each run has other pairs
+and starts, the same for all schemes."""
+METRICS = """Hotspot: a port with a utilisation of at least 0.9 in consecutive seconds, whether it has a queue or only
+receives the output of a full port; port-seconds: their sum; queue: mean over these at the end of each second, ms.
+Times: from the SYN to the last byte, s; a transfer that is not complete counts until the end of the run. Not carried:
+bytes of transfers started before 30 s that have not arrived by then, over 30 s. Jain's index: of the rates of long
+transfers by the longitude of the sender (Americas up to 30 W, Europe and Africa up to 60 E, Asia beyond)."""
 CAPTIONS = {
-    "hotspots": "Means over runs, and a point for each: three with shortest routes, two with load-aware ones.",
+    "hotspots": "Means over runs, and a point for each: three with shortest routes, two with load-aware ones. "
+    "Durations and queues include ports whose queue is empty (Metrics).",
     "spread": "Shares of transfers, and of port-seconds in hotspots, up to a value; means over runs, shortest routes.",
 }
 CHANGES = (
@@ -347,7 +388,7 @@ COLUMNS = {
     "hotspots": "number of hotspots",
     "length_s": "mean length of a hotspot, s",
     "longest_s": "length of the longest hotspot, s",
-    "queue_ms": "queue in hotspots, mean over their seconds, ms (in spread: its quantile)",
+    "queue_ms": "queue in hotspots, mean over their seconds, mostly of empty queues, ms (in spread: its quantile)",
     "queue_p99_ms": "queue in hotspots, 99th percentile, ms",
     "delay_p99_ms": "99th percentile of the RTT above the smallest base RTT, mean over flows, ms",
     "short_s": "completion time of short transfers, mean, s (in spread: its quantile)",

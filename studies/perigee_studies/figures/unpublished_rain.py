@@ -248,11 +248,11 @@ def finding(t: Tables) -> str:
     each = ", ".join(f"{style.label(cc)} {p99('Singapore', cc)} ({p99(DRY, cc)})" for cc in frames.schemes(runs))
     share = wet.groupby(["place", "flows", "cc"])["share"].mean()
     return (
-        f"**In rain every scheme uses the rate that is left, and only OrbCC keeps its delay.** Goodput is "
-        f"{share.min():.2f} to {share.max():.2f} of that rate, as on the dry link. The 99th percentile of the RTT of "
-        f"one flow in Singapore's rain (on the dry link), in ms, {BASE_MS} of them without queues: {each}. {most} "
-        f"flows of LeoCC send {again(DRY)} % of their packets again on the dry link, and {again('Singapore')} % in "
-        "Singapore's rain."
+        f"**In rain all {len(frames.schemes(runs))} schemes use the rate that is left; over a queue in bytes only "
+        f"OrbCC, in both forms, keeps its delay.** Goodput is {share.min():.2f} to {share.max():.2f} of that rate, as "
+        f"on the dry link. The base RTT is {BASE_MS} ms; the 99th percentile of the RTT of one flow in Singapore's "
+        f"rain (on the dry link), in ms: {each}. {most} flows of LeoCC retransmit {again(DRY)} % of their packets on "
+        f"the dry link, and {again('Singapore')} % in Singapore's rain."
     )
 
 

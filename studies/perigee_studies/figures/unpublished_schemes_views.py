@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.statistics import mean
@@ -209,15 +210,22 @@ def finding(t: Tables) -> str:
         return f"{frames.average(t['starts'], 'get_30_s', cc='cubic', start=name).value:.1f}"
 
     proxied = frames.pick(runs, how="proxies")
+    least, whole = (
+        frames.average(runs, column, cc="bbr3", flows=most, how="end to end").value
+        for column in ("least_mbps", "goodput_mbps")
+    )
     return (
-        f"**Over the geostationary service flows of BBRv3 keep the shares that their order of arrival gave them.** Of "
-        f"{most} flows that start 2 s apart, Jain's index is {jain('bbr3')} ({jain('bbr3', 'together')} where they "
-        f"start together); BBRv1 has {jain('bbr')}, NewReno {jain('newreno')}, Cubic {jain('cubic')} and OrbCC "
-        f"{jain('orbcc')}. Copa alone gets {steady('end to end')} of 144 Mbit/s, because the measured jitter of the "
+        f"**Of {most} flows of BBRv3 that start 2 s apart over the geostationary service, the slowest has "
+        f"{least:.2f} of {whole:.0f} Mbit/s, and Jain's index is {jain('bbr3')}; where they start together it is "
+        f"{jain('bbr3', 'together')}.** Jain's index of other schemes with such starts: BBRv1 {jain('bbr')}, NewReno "
+        f"{jain('newreno')}, Cubic {jain('cubic')}, OrbCC {jain('orbcc')}. "
+        f"Copa alone gets {steady('end to end')} of 144 Mbit/s, because the measured jitter of the "
         f"path looks like a queue to it ({steady('constant RTT')} with a constant RTT); the same jitter ends Cubic's "
         f"start early, so that 30 MB take {start('own')} s ({start('search')} with SEARCH, {start('careful')} with a "
-        "remembered path). Through proxies every scheme that was run there has a Jain's index of at least "
-        f"{proxied['jain'].min():.3f} and at least {proxied['goodput_mbps'].min():.1f} Mbit/s."
+        f"remembered path). Through proxies every scheme that was run there has at least "
+        f"{math.floor(10 * proxied['goodput_mbps'].min()) / 10:.1f} Mbit/s and a Jain's index of at least "
+        f"{math.floor(1e3 * proxied['jain'].min()) / 1e3:.3f}; the latter by construction, as each connection is given "
+        "its share of the bandwidth-delay product and thus the number of flows."
     )
 
 
@@ -231,7 +239,7 @@ def _why_alone(runs: pd.DataFrame) -> dict[str, str]:
     for cc in frames.schemes(runs):
         rate, rtt = (frames.average(runs, c, cc=cc, how="constant RTT").value for c in ("steady_mbps", "rtt_ms"))
         words = f"With a constant RTT it has {rate:.1f} Mbit/s at a mean RTT of {rtt:.0f} ms"
-        out[f"alone-{cc}"] = f"{words}: the measured jitter passes for a queue."
+        out[f"alone-{cc}"] = f"{words}: the scheme takes the measured jitter for a queue."
         out[f"rtt-{cc}"] = f"{words}: it grows until a loss, and the port drops from a second's worth of queue on."
     split = frames.pick(runs, how="proxies").groupby("cc")["get_30_s"].mean().sort_values()
     if len(split) > 1:
@@ -266,7 +274,9 @@ def _why_shared(runs: pd.DataFrame) -> dict[str, str]:
             least = frames.average(here, "least_mbps", how="end to end").value
             same = frames.pick(there, how="together")["jain"].mean()
             again = frames.average(here, "resent_pct", how="end to end").value
-            why = WHY_ARRIVAL.get(cc, "the order of arrival decides." if same > LEAST_JAIN else "they do not converge.")
+            why = WHY_ARRIVAL.get(
+                cc, "the spacing of the starts decides." if same > LEAST_JAIN else "they do not converge."
+            )
             out[f"jain-{key}"] = (
                 f"The flow with the least has {least:.2f} Mbit/s. {max(runs['flows'])} flows that start together have "
                 f"a Jain's index of {same:.2f}: {why}"
@@ -283,7 +293,8 @@ WHY_START = (
 WHY_ARRIVAL = {
     "bbr": WHY_START,
     "bbr3": WHY_START,
-    "newreno": "a start that meets a full queue ends at once, and a packet per RTT of a second makes up for nothing.",
+    "newreno": "a start that meets a full queue ends at once, and one packet more per RTT of a second does not catch "
+    "up within the run.",
 }
 TAKES = {
     "hybla": "between losses it grows faster than Cubic.",
@@ -323,8 +334,9 @@ CAPTIONS = {
 }
 CHANGES = (
     "The jitter: with a constant RTT Copa and Vivace use the link, and Cubic's HyStart does not end the start early.",
-    "The order of arrival: flows that start together share alike, under BBRv3 as well.",
-    "The queue, little: single runs over a third of its 36 MB kept the order of arrival, over a twelfth less so.",
+    "The spacing of the starts: flows that start together share alike, under BBRv3 as well.",
+    "The queue, little: in single runs (no table) shares were as unequal over a third of its 36 MB, over a twelfth "
+    "less so.",
     "The time: 150 s are some 150 RTTs with a full queue; NewReno's shares drift towards each other over minutes.",
     "The window of the proxies: ours divide one bandwidth-delay product (other windows were not run).",
 )
