@@ -7,3 +7,8 @@
 * `verdicts`, `style`: comparisons with published values, styles. Intervals and tests are those of
   `perigee_lab.common.statistics`.
 """
+
+from pathlib import Path
+
+RESULTS = Path("runs/study")
+"""Default folder of results."""

@@ -20,6 +20,7 @@ from perigee_lab.cli.options import (
     schemes_of,
 )
 from perigee_lab.common.errors import stop
+from perigee_studies import RESULTS
 
 if TYPE_CHECKING:
     from perigee_lab.runs.backends import Linux
@@ -87,7 +88,7 @@ def run(
     backend: BackendOption = "simulator",
     kernel: KernelOption = None,
     data: DataOption = None,
-    out: ResultsOption = Path("runs/study"),
+    out: ResultsOption = RESULTS,
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
@@ -96,7 +97,8 @@ def run(
 
     Figures are drawn, and each published claim is checked.
     """
-    from perigee_studies.commands import run_command
+    from perigee_studies import linux
+    from perigee_studies.commands import check_labels, run_command
     from perigee_studies.model import Ask, Size
 
     if quick and full:
@@ -107,8 +109,12 @@ def run(
         stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
     ask = Ask(size, _known(wanted), data, _labels(where or []))
     machines = machines_of(jobs, cluster, store)
+    on_linux = _is_linux(backend)
+    chosen = _chosen(names, only) if not on_linux else _on_linux(names, only)
+    check_labels(chosen, ask, linux.figure_cases if on_linux else lambda e, a: e.cases(a))
     hosts = _hosts(backend, kernel, clustered=machines.cluster is not None)
-    chosen = _chosen(names, only) if hosts is None else _on_linux(names, only, ask, hosts)
+    if hosts is not None:
+        _check_hosts(chosen, ask, hosts)
     return run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json, hosts=hosts)
 
 
@@ -122,7 +128,7 @@ def explain(
     store: StoreOption = None,
     data: DataOption = None,
     tables: FromOption = None,
-    out: ResultsOption = Path("runs/study"),
+    out: ResultsOption = RESULTS,
 ) -> int:
     """Run variants, and print the explanations.
 
@@ -143,7 +149,7 @@ def explain(
 def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
     size: SizeOption = None,
-    out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
+    out: Annotated[Path, typer.Option(help="Folder of results.")] = RESULTS,
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
     tables: FromOption = None,
     backend: BackendOption = "simulator",
@@ -156,7 +162,13 @@ def report(
     """
     from perigee_studies.commands import report_command, report_linux_command
 
-    if backend == "linux":
+    if _is_linux(backend):
+        given = {"--size": size is not None, "--from": tables is not None, "--explain": explain, "--json": as_json}
+        if unused := [option for option, is_given in given.items() if is_given]:
+            stop(
+                f"{', '.join(unused)}: a report on Linux hosts covers all sizes, from the results in --out and the "
+                f"tables in --docs; leave {' and '.join(unused)} out"
+            )
         return report_linux_command(_chosen(names or ["leo-cc"], None), out, docs)
     code, groups = 0, _by_size(_chosen(names or ["all"], None), size, out, tables)
     if as_json and len(groups) > 1:
@@ -176,12 +188,17 @@ def _labels(where: list[str]) -> dict[str, list[str]]:
     return {name: values.split(",") for name, _, values in pairs}
 
 
+def _is_linux(backend: str) -> bool:
+    """Whether experiments run on Linux hosts; ends the command if there is no such backend."""
+    if backend not in {"simulator", "linux"}:
+        stop(f"--backend {backend!r}: studies run with simulator or linux")
+    return backend == "linux"
+
+
 def _hosts(backend: str, kernel: str | None, *, clustered: bool) -> Linux | None:
     """The Linux hosts on which experiments run; None = the simulator. Raises KernelError."""
     from perigee_lab.cli.backend import chosen
 
-    if backend not in {"simulator", "linux"}:
-        stop(f"--backend {backend!r}: studies run with simulator or linux")
     found = chosen(backend, kernel)
     if backend == "simulator":
         return None
@@ -190,18 +207,23 @@ def _hosts(backend: str, kernel: str | None, *, clustered: bool) -> Linux | None
     return cast("Linux", found)
 
 
-def _on_linux(names: list[str], only: list[str] | None, ask: Ask, hosts: Linux) -> list[str]:
-    """The experiments that these names stand for on Linux hosts; ends the command if one cannot run."""
+def _on_linux(names: list[str], only: list[str] | None) -> list[str]:
+    """The experiments that these names stand for on Linux hosts."""
     from perigee_studies import linux
 
     named = _chosen(names, only)
     # A study stands for those of its experiments that run there.
-    chosen = [n for n in named if n in linux.NAMES] if linux.STUDY in names else named
+    return [n for n in named if n in linux.NAMES] if linux.STUDY in names else named
+
+
+def _check_hosts(names: list[str], ask: Ask, hosts: Linux) -> None:
+    """Ends the command if an experiment cannot run on Linux hosts."""
+    from perigee_studies import linux
+
     try:
-        linux.check(chosen, ask, hosts)
+        linux.check(names, ask, hosts)
     except linux.LinuxError as error:
         stop(str(error))
-    return chosen
 
 
 def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:

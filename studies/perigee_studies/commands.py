@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import textwrap
 import time
@@ -19,7 +20,7 @@ from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee_lab.common.files import cannot_write, claimed, has_no_room, make_ready, write_text
 from perigee_lab.common.messages import complain
 from perigee_lab.common.reading import read_text
-from perigee_studies import beside, conclude, gallery, linux, linux_page, made, pages, published
+from perigee_studies import RESULTS, beside, conclude, gallery, linux, linux_page, made, pages, published
 from perigee_studies.cache import Cache
 from perigee_studies.execute import Failure, Plan, Progress, Runner, outcomes, took
 from perigee_studies.kinds import Kind, kind_of
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
 
     from perigee_lab.runs.backends import Linux
     from perigee_lab.runs.machines import Machines
-    from perigee_studies.model import Experiment
+    from perigee_studies.model import Case, Experiment
     from perigee_studies.verdicts import Verdict
 
 FAILURES = "failures.json"
+MOST_LISTED = 40
+"""Number of values of a label in a message."""
 
 
 def run_command(
@@ -53,7 +56,6 @@ def run_command(
 
     Results of Linux hosts (`hosts`) are in OUT/linux. Returns the exit code.
     """
-    _check_labels(names, ask)
     return _alone_in(
         out,
         folder := _folder(out, ask, hosts),
@@ -61,16 +63,31 @@ def run_command(
     )
 
 
-def _check_labels(names: Sequence[str], ask: Ask) -> None:
-    """Ends the command if no case has the chosen labels."""
+def check_labels(names: Sequence[str], ask: Ask, cases: Callable[[Experiment, Ask], Sequence[Case]]) -> None:
+    """Ends the command if no case has the chosen labels, or one of their values."""
     if not ask.where:
         return
-    cases = [c for n in names for c in experiments()[n].cases(ask)]
-    known = dict.fromkeys(label for c in cases for label in c.labels)
-    for label in (label for label in ask.where if label not in known):
-        stop(f"--where {label}: no case has this label; there are {', '.join(known)}")
-    if not any(map(ask.chosen, cases)):
-        stop("--where leaves no case: " + " ".join(f"{label}={','.join(v)}" for label, v in ask.where.items()))
+    every = [c for n in names for c in cases(experiments()[n], ask)]
+    known: dict[str, dict[str, None]] = {}
+    for label, value in (pair for c in every for pair in c.labels.items()):
+        known.setdefault(label, {})[str(value)] = None
+    for label, values in ask.where.items():
+        if label not in known:
+            stop(f"--where {label}: no case has this label; there are {', '.join(known)}")
+        if absent := [value for value in values if value not in known[label]]:
+            which = f"no case of the size {ask.size.value} has this value"
+            verb = "is" if len(known[label]) == 1 else "are"
+            stop(f"--where {label}={','.join(absent)}: {which}; there {verb} {_listed(known[label])}")
+    if not any(map(ask.chosen, every)):
+        there = "; ".join(f"{label}: {_listed(known[label])}" for label in ask.where)
+        which = " ".join(f"{label}={','.join(v)}" for label, v in ask.where.items())
+        stop(f"--where leaves no case: {which} are values of different cases; the values of all cases are {there}")
+
+
+def _listed(values: Collection[str]) -> str:
+    """Values for a message; of many, the first."""
+    first = list(values)[:MOST_LISTED]
+    return ", ".join(first) + (f", … ({len(values)} in all)" if len(values) > len(first) else "")
 
 
 def _folder(out: Path, ask: Ask, hosts: Linux | None) -> Path:
@@ -243,6 +260,7 @@ def _lacking(experiment: Experiment, folder: Path, tables: Path | None) -> str |
         return None if about.exists() else f"--from {tables} has no tables of {name} ({about} is missing): {pages}"
     try:
         conclude.read_about(folder / name)
+        made.check(folder / name)
     except conclude.ConcludeError as error:
         return f"{error}: {_remedy(name, folder)}, or take the pages' tables with --from docs/studies"
     return None
@@ -264,7 +282,14 @@ def report_command(
     """
     try:
         if tables is not None:
-            published.restore([experiments()[name] for name in names], tables, folder)
+            chosen = [experiments()[name] for name in names]
+            published.restore(chosen, tables, folder)
+            there = [e for e in chosen if _has_results(e.name, folder)]
+            if chosen and not there:
+                complain(_lacking(chosen[0], folder, tables) or f"{folder} holds no results")
+                return BAD_INPUT
+            for warning in published.ignored(there, tables):
+                complain(warning)
         return _report(names, folder, docs, explain=explain, as_json=as_json)
     except conclude.ConcludeError as error:
         complain(str(error))
@@ -276,43 +301,70 @@ def report_command(
 
 def report_linux_command(names: Sequence[str], out: Path, docs: Path | None) -> int:
     """Redraws the results of Linux hosts in all sizes, of which the largest is on the page."""
+    try:
+        return _report_linux(names, out, docs)
+    except conclude.ConcludeError as error:
+        complain(str(error))
+        return BAD_INPUT
+    except OSError as error:
+        complain(f"{cannot_write(out if docs is None else docs, error)}")
+        return BAD_INPUT
+
+
+def _report_linux(names: Sequence[str], out: Path, docs: Path | None) -> int:
     code, any_there = 0, False
     for size in Size:
         folder = out / linux.FOLDER / size.value
         there = [n for n in names if (folder / n / conclude.ABOUT).exists()]
         if there:
             any_there = True
-            code = _report(there, folder, None, explain=False, as_json=False) or code
+            code = _report(there, folder, None, explain=False, as_json=False, on_linux=True) or code
         if there and docs is not None and not code:
-            linux_page.save(there, folder, docs)
+            code = _save_linux(there, folder, docs)
     if not any_there and docs is None:
-        complain(f"{out / linux.FOLDER} holds no results: `perigee study run leo-cc --backend linux` first")
+        command = f"perigee study run leo-cc{_option(out)} --backend linux --kernel NAME"
+        complain(f"{out / linux.FOLDER} holds no results: `{command}` first")
         return BAD_INPUT
     if docs is not None and not code:
         pages.write(None, docs)
     return code
 
 
-def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: bool, as_json: bool) -> int:
+def _save_linux(names: Sequence[str], folder: Path, docs: Path) -> int:
+    code = 0
+    for name in names:
+        try:
+            linux_page.save([name], folder, docs)
+        except conclude.ConcludeError as error:
+            complain(f"{error}: {_remedy(name, folder, on_linux=True)}")
+            code = FAILED
+    return code
+
+
+def _report(
+    names: Sequence[str], folder: Path, docs: Path | None, *, explain: bool, as_json: bool, on_linux: bool = False
+) -> int:
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
     damaged: dict[str, str] = {}
-    there = [n for n in names if any((folder / n / part).exists() for part in (conclude.DATA, conclude.ABOUT))]
+    there = [n for n in names if _has_results(n, folder)]
     screen = Screen()
     for done, name in enumerate(there):
         left_s = (time.perf_counter() - begin) / done * (len(there) - done) if done else math.nan
         screen.show(Progress(len(there), 0, done, left_s, name, "experiments"))
+        remedy = _remedy(name, folder, on_linux=on_linux)
         try:
+            made.check(folder / name)
             verdicts[name] = conclude.finish(experiments()[name], folder)
         except conclude.ConcludeError as error:
-            damaged[name] = f"{error}: {_remedy(name, folder)}"
+            damaged[name] = f"{error}: {remedy}"
         except Exception as error:  # tables of earlier versions have no checksums
             if has_no_room(error):
                 raise
             what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
-            damaged[name] = f"{what}: {_remedy(name, folder)}"
+            damaged[name] = f"{what}: {remedy}"
     screen.end()
-    ill = [*damaged.values(), *_damaged_failures(folder)]
+    ill = [*damaged.values(), *_damaged_failures(folder, on_linux=on_linux)]
     for message in ill:
         complain(message)
     if not verdicts and not damaged:
@@ -325,28 +377,40 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
     return FAILED if ill else 0
 
 
+def _has_results(name: str, folder: Path) -> bool:
+    """Whether there are results of an experiment, damaged ones included."""
+    return any((folder / name / part).exists() for part in (conclude.DATA, conclude.ABOUT))
+
+
 def _where(names: Sequence[str], folder: Path) -> str:
     """A hint: the other sizes with results, or the command that computes them."""
     others = [size for size in Size if size.value != folder.name]
     have = [s.value for s in others if any((folder.parent / s.value / n / conclude.ABOUT).exists() for n in names)]
     if have:
         return "there are some of another size, say " + " or ".join(f"--size {size}" for size in have)
-    return "`perigee study run` first"
+    return f"`perigee study run{_option(folder.parent)}` first"
 
 
-def _remedy(name: str, folder: Path) -> str:
+def _remedy(name: str, folder: Path, *, on_linux: bool = False) -> str:
     size = f" --{folder.name}" if folder.name in {"quick", "full"} else ""
-    return f"run `perigee study run {name}{size}` again"
+    out = folder.parents[1] if on_linux else folder.parent
+    hosts = " --backend linux --kernel NAME" if on_linux else ""
+    return f"run `perigee study run {name}{size}{_option(out)}{hosts}` again"
 
 
-def _damaged_failures(folder: Path) -> list[str]:
+def _option(out: Path) -> str:
+    """The option for a folder of results, unless it is the default."""
+    return "" if out == RESULTS else f" --out {shlex.quote(str(out))}"
+
+
+def _damaged_failures(folder: Path, *, on_linux: bool) -> list[str]:
     """The error message about the list of failures, if it is damaged."""
     path = folder / FAILURES
     try:
         good = not path.exists() or isinstance(json.loads(read_text(path)), list)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         good = False
-    return [] if good else [f"{path} is damaged: {_remedy('NAME', folder)}"]
+    return [] if good else [f"{path} is damaged: {_remedy('NAME', folder, on_linux=on_linux)}"]
 
 
 def _concluding_failed(failures: list[Failure], name: str, error: Exception) -> None:

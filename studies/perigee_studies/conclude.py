@@ -116,11 +116,11 @@ def read_about(folder: Path) -> dict[str, Any]:
         about: dict[str, Any] = json.loads(read_text(path))
     except FileNotFoundError as error:
         raise ConcludeError(f"{path} is missing") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConcludeError(f"{path} is damaged") from error
     # The results of earlier versions have no checksums.
     sums = about.get("tables", {}) if isinstance(about, dict) else None
-    if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about) or about["size"] not in SIZES:
+    if not isinstance(sums, dict) or not is_complete(about):
         raise ConcludeError(f"{path} is damaged")
     for name, expected in sums.items():
         file = folder / DATA / name
@@ -129,6 +129,11 @@ def read_about(folder: Path) -> dict[str, Any]:
         if checksum(file) != expected:
             raise ConcludeError(f"{file} is damaged")
     return about
+
+
+def is_complete(about: Mapping[str, Any]) -> bool:
+    """Whether notes on an experiment have what every reader of them needs."""
+    return {"size", "runs", "planned"} <= set(about) and str(about["size"]) in SIZES
 
 
 def read_tables(folder: Path) -> Tables:

@@ -272,6 +272,6 @@ def _json(path: Path, otherwise: Any) -> Any:
     """JSON of a file, or `otherwise` if it is unreadable or of another type."""
     try:
         found = json.loads(read_text(path))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return otherwise
     return found if isinstance(found, type(otherwise)) else otherwise

@@ -55,11 +55,16 @@ class LinuxError(PerigeeError):
 
 def cases(experiment: Experiment, ask: Ask) -> list[Case]:
     """The cases of an experiment on Linux hosts, and the same with two models of the simulator."""
-    wanted = tuple(cc for cc in SCHEMES if cc in (ask.cc or SCHEMES))
-    found = [c for c in experiment.cases(replace(ask, cc=wanted)) if c.labels.get("network") != "constellation"]
+    found = figure_cases(experiment, ask)
     study = [beside.marked(c, beside.STUDY) for c in found]
     simulated = [beside.marked(replace(c, sets={**c.sets, **KERNEL}), beside.SIMULATED) for c in found]
     return [*map(on_linux, found), *study, *simulated]
+
+
+def figure_cases(experiment: Experiment, ask: Ask) -> list[Case]:
+    """The cases of the figure that run on Linux hosts, before their transport is replaced."""
+    wanted = tuple(cc for cc in SCHEMES if cc in (ask.cc or SCHEMES))
+    return [c for c in experiment.cases(replace(ask, cc=wanted)) if c.labels.get("network") != "constellation"]
 
 
 def check(names: Sequence[str], ask: Ask, backend: Linux) -> None:

@@ -7,26 +7,27 @@ It is computed from the tables in `docs/studies/linux`: on Linux hosts, and simu
 from __future__ import annotations
 
 import json
+import math
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import copied, fresh, inner, write_text
-from perigee_lab.common.reading import read_text
 from perigee_lab.results.webpage import filled
 from perigee_studies import beside, linux, made, style
-from perigee_studies.conclude import ABOUT, DATA, checksum, read_about, read_csv
+from perigee_studies.conclude import ABOUT, DATA, ConcludeError, checksum, read_about, read_csv
 from perigee_studies.execute import Plan
 from perigee_studies.kinds import PUBLISHED
 from perigee_studies.model import Ask, Size
-from perigee_studies.published import word_of
+from perigee_studies.published import REMEDY, checked, reader_of, word_of
 from perigee_studies.registry import experiments
 from perigee_studies.verdicts import MISSING, REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import pandas as pd
 
@@ -59,12 +60,33 @@ KEPT = ("size", "runs", "simulated_s", "packet_hops", "conserved", "full_runs", 
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Provenance of the runs on Linux hosts."""
+
+    runs_s: float | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Notes on the runs on Linux hosts."""
+
+    runs: int
+    simulated_s: float
+    full_runs: int
+    """Number and simulated time of all runs of the full size."""
+    full_s: float
+    tables: Mapping[str, str]
+    """Checksums of the tables by file."""
+    made: Origin
+
+
+@dataclass(frozen=True)
 class Side:
     """An experiment over the same cases in three ways."""
 
     experiment: Experiment
-    about: Mapping[str, Any]
-    """Notes on the runs on Linux hosts."""
+    about: Notes
     study: Tables
     """Simulated, with the model of the study's Linux, as on the experiment's own page."""
     simulated: Tables
@@ -102,6 +124,8 @@ def save(names: Sequence[str], results: Path, docs: Path) -> None:
     for e in (experiments()[name] for name in names if (results / name / ABOUT).exists()):
         source, folder = results / e.name, _folder(e, docs)
         about = read_about(source) | _full(e)
+        if any(name not in about for name in KEPT) or not about["runs"]:
+            raise ConcludeError(f"{source / ABOUT} is damaged")
         fresh(inner(folder.parent) / folder.name)
         for path in (p for p in sorted((source / DATA).glob("*.csv")) if not p.stem.endswith("series")):
             copied(path, folder / path.name)
@@ -125,20 +149,45 @@ def _folder(experiment: Experiment, docs: Path) -> Path:
 
 
 def sides(docs: Path) -> list[Side]:
-    """The experiments with tables of Linux hosts."""
-    found = []
-    for e in (experiments()[name] for name in linux.NAMES):
-        path = _folder(e, docs) / ABOUT
-        if path.exists():
-            every = _tables(path.parent)
-            study, simulated = beside.of(every, beside.STUDY), beside.of(every, beside.SIMULATED)
-            found.append(Side(e, json.loads(read_text(path)), study, simulated, beside.of_figure(every)))
-    return found
+    """The experiments with tables of Linux hosts.
+
+    Raises:
+        ConcludeError: a file is missing, or not as it was saved; the message starts with its name.
+    """
+    every = (experiments()[name] for name in linux.NAMES)
+    return [_side(e, folder) for e in every if (folder := _folder(e, docs)).exists()]
 
 
-def _tables(folder: Path) -> Tables:
-    every = {path.stem: read_csv(path) for path in sorted(folder.glob("*.csv"))}
-    return {name: frame for name, frame in every.items() if len(frame)}
+def _side(experiment: Experiment, folder: Path) -> Side:
+    notes = _notes(folder)
+    every = {Path(name).stem: read_csv(folder / name) for name in sorted(notes.tables)}
+    every = {name: frame for name, frame in every.items() if len(frame)}
+    study, simulated = beside.of(every, beside.STUDY), beside.of(every, beside.SIMULATED)
+    side = Side(experiment, notes, study, simulated, beside.of_figure(every))
+    wanted = ["cc", "seed", *METRICS[experiment.name]]
+    for way, tables in (("", side.real), (f"{beside.STUDY}-", study), (f"{beside.SIMULATED}-", simulated)):
+        path = folder / f"{way}runs.csv"
+        if "runs" not in tables:
+            raise ConcludeError(f"{path} has no runs: {REMEDY}")
+        if lacking := [name for name in wanted if name not in tables["runs"]]:
+            raise ConcludeError(f"{path} has no column {', '.join(lacking)}: {REMEDY}")
+        wanted = [*keys_of(side.real["runs"]), *METRICS[experiment.name]]
+    try:
+        side.claims()
+        _means([side])
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        what = f"{folder} has tables that cannot be compared ({type(error).__name__}: {error})"
+        raise ConcludeError(f"{what}: {REMEDY}") from error
+    return side
+
+
+def _notes(folder: Path) -> Notes:
+    about, reader = checked(folder), reader_of(folder / ABOUT)
+    notes = reader.structure(Notes, about)
+    for name in ("runs", "simulated_s", "full_runs", "full_s"):
+        if not 0 < getattr(notes, name) < math.inf:
+            raise reader.wrong(name, getattr(notes, name), "positive")
+    return notes
 
 
 def keys_of(frame: pd.DataFrame) -> list[str]:
@@ -146,9 +195,8 @@ def keys_of(frame: pd.DataFrame) -> list[str]:
     return list(frame.columns[: list(frame.columns).index("seed") + 1])
 
 
-def write(docs: Path) -> str:
+def write(found: Sequence[Side], docs: Path) -> str:
     """Writes the page and its figure if there are tables; returns the paragraph of the front page."""
-    found = sides(docs)
     if not found:
         return ""
     draw(found, docs / PICTURE)
@@ -208,19 +256,19 @@ def _summary(found: Sequence[Side]) -> list[str]:
     for side in found:
         about, claims = side.about, side.decided()
         counts = " | ".join(map(str, _held(claims)))
-        runs_s = float(about["made"].get("runs_s") or 0)
-        full_h = runs_s / about["simulated_s"] * about["full_s"] / 3600
+        runs_s = about.made.runs_s or 0.0
+        full_h = runs_s / about.simulated_s * about.full_s / 3600
         hours += full_h
         page = f"[{side.experiment.title}]({word_of(side.experiment)}.md)"
         lines.append(
-            f"| {page} | {side.experiment.figure} | {len(claims)} | {counts} | {about['runs']} | {runs_s / 60:.0f} "
-            f"| {about['full_runs']} | {full_h:.1f} |"
+            f"| {page} | {side.experiment.figure} | {len(claims)} | {counts} | {about.runs} | {runs_s / 60:.0f} "
+            f"| {about.full_runs} | {full_h:.1f} |"
         )
     text = (
         f"Times are of one core, beside other work; all runs of these at the full size would take {hours:.0f} h. "
         "Every run is stored when it ends: the same command continues, and one with other labels adds runs."
     )
-    commands = "\n".join(f"{side.about['made'].get('command', '')} --kernel NAME" for side in found)
+    commands = "\n".join(f"{side.about.made.command} --kernel NAME" for side in found)
     return [*lines, "", *_prose(text), "", "```text", commands, "```"]
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab import _core
 from perigee_lab.common.files import write_text
 from perigee_lab.common.reading import read_text
+from perigee_lab.common.structures import json_problem
+from perigee_studies.conclude import ConcludeError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -65,12 +67,36 @@ def _write(folder: Path, what: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Reads the provenance; empty if it is missing or unreadable."""
+    """Reads the provenance; empty if it is missing or unreadable (`check`)."""
     try:
-        found = json.loads(read_text(folder / MADE))
-    except (OSError, ValueError):
+        found: dict[str, Any] = json.loads(read_text(folder / MADE))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if is_sound(found) else {}
+
+
+def check(folder: Path) -> None:
+    """Raises ConcludeError if the provenance is damaged; it may be missing."""
+    path = folder / MADE
+    try:
+        found = json.loads(read_text(path))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConcludeError(f"{path} cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise ConcludeError(f"{path} is damaged ({json_problem(error)})") from error
+    if not is_sound(found):
+        raise ConcludeError(f"{path} is damaged")
+
+
+def is_sound(made: Any) -> bool:
+    """Whether a provenance has the form that `note` and `note_variants` write."""
+    try:
+        in_words(made)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def in_words(made: Mapping[str, Any]) -> str:

@@ -71,7 +71,8 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
     them.
 
     Raises:
-        ConcludeError: the saved claims of a page that is kept are damaged or missing.
+        ConcludeError: the saved claims of a page that is kept, or tables of Linux hosts, are
+            damaged or missing.
     """
     saved = {name: None if results is None or name in damaged else _saved(results / name) for name in experiments()}
     # Before the first page is written, since claims of pages that are kept may be damaged.
@@ -80,6 +81,7 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
         for name, e in experiments().items()
         if saved[name] is None and published.page_of(e, docs).exists()
     }
+    hosts = linux_page.sides(docs)
     docs.mkdir(parents=True, exist_ok=True)
     written, lines, theirs = [], [], []
     for study in STUDIES:
@@ -110,7 +112,7 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
         "FINDINGS": "\n".join(_findings_in_all(every, claims)),
         "SPLIT": "\n".join(_split([row for rows in claims.values() for row in rows])),
         "THEIRS": _theirs_in_all(theirs),
-        "LINUX": linux_page.write(docs),
+        "LINUX": linux_page.write(hosts, docs),
     }
     text = filled(_reading(), parts)
     write_text(docs / "README.md", text + "\n".join(lines) + "\n")
@@ -176,7 +178,7 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
     """Verdicts of an experiment, and notes on its runs; None if they are missing or unreadable."""
     try:
         return json.loads(read_text(folder / VERDICTS)), read_about(folder)
-    except (OSError, ValueError, ConcludeError):
+    except (OSError, ValueError, RecursionError, ConcludeError):
         return None
 
 

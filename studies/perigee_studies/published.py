@@ -15,7 +15,7 @@ from perigee_lab.common.files import copied, fresh, inner, write_text
 from perigee_lab.common.reading import read_text
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_studies import made
-from perigee_studies.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum
+from perigee_studies.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum, is_complete
 from perigee_studies.kinds import Kind, Read
 from perigee_studies.model import Size
 from perigee_studies.registry import experiments
@@ -31,7 +31,7 @@ TABLES = "data"
 """Folder with the tables of the pages."""
 CLAIMS = "claims.json"
 """The claims of a page next to its tables, from which the front page counts."""
-_REMEDY = "bring it back, as by git checkout"
+REMEDY = "bring it back, as by git checkout"
 # Values that are computed from the tables are not stored.
 _KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
 
@@ -133,15 +133,31 @@ def claims(experiment: Experiment, docs: Path) -> list[dict[str, Any]]:
     except FileNotFoundError as error:
         if not page_of(experiment, docs).exists():
             return []
-        raise ConcludeError(f"{path} is missing: {_REMEDY}") from error
+        raise ConcludeError(f"{path} is missing: {REMEDY}") from error
     except OSError as error:
-        raise ConcludeError(f"{path} cannot be read ({error.strerror or error}): {_REMEDY}") from error
+        raise ConcludeError(f"{path} cannot be read ({error.strerror or error}): {REMEDY}") from error
     except (ValueError, RecursionError) as error:
-        raise ConcludeError(f"{path} is damaged ({json_problem(error)}): {_REMEDY}") from error
+        raise ConcludeError(f"{path} is damaged ({json_problem(error)}): {REMEDY}") from error
+
+
+def reader_of(path: Path) -> Reader:
+    """A reader of a file next to the pages, whose errors name the remedy."""
+    return Reader(path, lambda text: ConcludeError(f"{text}: it is damaged, {REMEDY}"))
+
+
+def ignored(experiments: Sequence[Experiment], docs: Path) -> list[str]:
+    """Warnings of saved claims that are damaged or missing, where claims are computed from tables."""
+    found = []
+    for e in experiments:
+        try:
+            claims(e, docs)
+        except ConcludeError as error:
+            found.append(f"warning: {error}; it is not used here, since the claims are computed from the tables")
+    return found
 
 
 def _read_claims(path: Path) -> tuple[Claim, ...]:
-    reader = Reader(path, lambda text: ConcludeError(f"{text}: it is damaged, {_REMEDY}"))
+    reader = reader_of(path)
     found: tuple[Claim, ...] = reader.value(tuple[Claim, ...], json.loads(read_text(path)), "claims")
     for i, claim in enumerate(found):
         for name, words in _ALLOWED.items():
@@ -154,12 +170,17 @@ def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[
     """Reads the notes of published tables of experiments without results, by name.
 
     Raises:
-        ConcludeError: tables have changed since they were saved.
+        ConcludeError: notes or tables are missing or damaged, or have changed since they were saved.
     """
-    wanted = (
-        e for e in experiments if not (results / e.name / ABOUT).exists() and (tables_of(e, docs) / ABOUT).exists()
-    )
-    return {e.name: _checked(tables_of(e, docs)) for e in wanted}
+    wanted = (e for e in experiments if not (results / e.name / ABOUT).exists() and tables_of(e, docs).exists())
+    return {e.name: _complete(tables_of(e, docs)) for e in wanted}
+
+
+def _complete(folder: Path) -> dict[str, Any]:
+    about = checked(folder)
+    if not is_complete(about) or not made.is_sound(about.get("made", {})):
+        raise ConcludeError(f"{folder / ABOUT} is damaged: {REMEDY}")
+    return about
 
 
 def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
@@ -183,19 +204,27 @@ def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> Non
         write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
 
 
-def _checked(folder: Path) -> dict[str, Any]:
-    """Reads the notes that `save` has written, and checks the tables against them."""
+def checked(folder: Path) -> dict[str, Any]:
+    """Reads the notes that were saved with tables of pages, and checks the tables against them.
+
+    Raises:
+        ConcludeError: a file is missing, or not as it was saved; the message starts with its name.
+    """
     path = folder / ABOUT
     try:
         about: dict[str, Any] = json.loads(read_text(path))
-        sums = dict(about.get("tables", {}))
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ConcludeError(f"{path} is damaged: {_REMEDY}") from error
+    except FileNotFoundError as error:
+        raise ConcludeError(f"{path} is missing: {REMEDY}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConcludeError(f"{path} is damaged: {REMEDY}") from error
+    sums = about.get("tables") if isinstance(about, dict) else None
+    if not isinstance(sums, dict):
+        raise ConcludeError(f"{path} is damaged: {REMEDY}")
     for name, expected in sums.items():
         if not (folder / name).is_file():
-            raise ConcludeError(f"{folder / name} is missing: {_REMEDY}")
+            raise ConcludeError(f"{folder / name} is missing: {REMEDY}")
         if checksum(folder / name) != expected:
-            raise ConcludeError(f"{folder / name} is not as it was saved: {_REMEDY}")
+            raise ConcludeError(f"{folder / name} is not as it was saved: {REMEDY}")
     return about
 
 

@@ -160,7 +160,7 @@ def test_damaged_results_of_a_study_are_named(
     done = cli("study", "report", "--size", "quick", "--out", "o", "--docs", "pages")
     assert done.returncode == 1
     what = "missing" if content is None else "damaged"
-    line = f"perigee: o/quick/{STUDY[0]}/{file} is {what}: run `perigee study run {STUDY[0]} --quick` again"
+    line = f"perigee: o/quick/{STUDY[0]}/{file} is {what}: run `perigee study run {STUDY[0]} --quick --out o` again"
     complaints = [said for said in done.stderr.splitlines() if said.startswith("perigee:")]
     assert complaints == [line], done.stderr
     assert f"{STUDY[0]:<30} damaged" in done.stdout

@@ -199,7 +199,7 @@ def test_the_list_names_the_papers(cli: Cli) -> None:
 
 
 def test_a_report_names_the_sizes_that_have_results(cli: Cli, tmp_path: Path) -> None:
-    assert cli("study", "report", "--out", "o").stderr.endswith("`perigee study run` first\n")
+    assert cli("study", "report", "--out", "o").stderr.endswith("`perigee study run --out o` first\n")
     (tmp_path / "o/quick/geo/ping").mkdir(parents=True)
     (tmp_path / "o/quick/geo/ping/about.json").touch()
     done = cli("study", "report", "--out", "o")
@@ -478,7 +478,7 @@ def test_nothing_is_run_where_variants_have_no_tables_to_stand_beside(cli: Cli, 
     words = ("study", "explain", "hypatia/rtts", "--variant", "samples", "--out", "o")
     for more, said in (
         (("--from", "wrong"), "--from wrong has no tables of hypatia/rtts (wrong/data/hypatia-rtts/about.json"),
-        ((), "o/default/hypatia/rtts/about.json is missing: run `perigee study run hypatia/rtts` again"),
+        ((), "o/default/hypatia/rtts/about.json is missing: run `perigee study run hypatia/rtts --out o` again"),
     ):
         done = cli(*words, *more)
         assert done.returncode == 2
