@@ -56,6 +56,13 @@ def findings(folder_of: Callable[[str], Path]) -> list[tuple[Miss, Finding]]:
     return out
 
 
+def names() -> list[str]:
+    """The experiments from whose tables the findings are computed."""
+    from perigee_studies.figures.misses import MISSES
+
+    return list(dict.fromkeys(name for miss in MISSES for name in miss.experiments))
+
+
 def _decided(miss: Miss, tables: Mapping[str, Tables]) -> Finding:
     not_yet = Finding(OPEN, "The deciding variants have not been run.")
     try:

@@ -71,8 +71,8 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
     them.
 
     Raises:
-        ConcludeError: the saved claims of a page that is kept, or tables of Linux hosts, are
-            damaged or missing.
+        ConcludeError: the saved claims or tables of a page that is kept, or tables of Linux hosts,
+            are damaged or missing.
     """
     saved = {name: None if results is None or name in damaged else _saved(results / name) for name in experiments()}
     # Before the first page is written, since claims of pages that are kept may be damaged.
@@ -81,6 +81,10 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
         for name, e in experiments().items()
         if saved[name] is None and published.page_of(e, docs).exists()
     }
+    # The page on misses is computed from the tables of pages.
+    for name in (n for n in misses.names() if saved[n] is None):
+        if any((folder := published.tables_of(experiments()[name], docs)).glob("*.csv")):
+            published.checked(folder)
     hosts = linux_page.sides(docs)
     docs.mkdir(parents=True, exist_ok=True)
     written, lines, theirs = [], [], []

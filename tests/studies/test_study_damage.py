@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.common.errors import CommandError
-from perigee_studies import commands, linux_page
+from perigee_studies import commands, linux_page, misses, pages
 from perigee_studies.conclude import ABOUT, ConcludeError, checksum
 from perigee_studies.model import Ask, Case, Experiment
 from perigee_studies.published import REMEDY
@@ -201,3 +201,14 @@ def test_a_combination_that_no_case_has_is_refused_with_the_values() -> None:
     assert said.startswith("--where leaves no case: run=1 rtt_ms=20 are values of different cases; ")
     assert "run: 0, 1, 2, " in said
     assert "39, … (100 in all); rtt_ms: 0, 10, " in said
+
+
+def test_altered_tables_of_pages_are_not_published_with_the_misses(tmp_path: Path) -> None:
+    name = misses.names()[0].replace("/", "-")
+    shutil.copytree(DOCS / "data" / name, tmp_path / "data" / name)
+    table = tmp_path / "data" / name / "runs.csv"
+    table.write_text(table.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(ConcludeError) as caught:
+        pages.write(None, tmp_path)
+    assert str(caught.value) == f"{table} is not as it was saved: {REMEDY}"
+    assert [p.name for p in tmp_path.iterdir()] == ["data"], "nothing is written"
