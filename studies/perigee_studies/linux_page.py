@@ -173,7 +173,7 @@ def _side(experiment: Experiment, folder: Path) -> Side:
             raise ConcludeError(f"{path} has no column {', '.join(lacking)}: {REMEDY}")
         wanted = [*keys_of(side.real["runs"]), *METRICS[experiment.name]]
     try:
-        side.claims()
+        side.decided()
         _means([side])
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         what = f"{folder} has tables that cannot be compared ({type(error).__name__}: {error})"
@@ -205,7 +205,7 @@ def write(found: Sequence[Side], docs: Path) -> str:
     differ = sum(ours.verdict != theirs.verdict for _, ours, theirs in every)
     finding = (
         f"On Linux's stack {real} of {len(every)} published claims on Cubic, SaTCP, BBRv3 and LeoCC hold, in "
-        f"{sum(side.about['runs'] for side in found)} runs{_repeats(found)}; simulated over the same networks "
+        f"{sum(side.about.runs for side in found)} runs{_repeats(found)}; simulated over the same networks "
         f"{simulated} hold with the model of that Linux, 6.12, and {study} with that of the study's, 6.4, which was "
         f"not run itself. Linux and its model differ in {differ or 'no'} verdict{'s' * (differ > 1)}. "
         f"{_undecided(found)}"

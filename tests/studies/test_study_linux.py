@@ -180,7 +180,7 @@ def test_claims_on_all_rtts_have_no_verdict_where_two_were_run(tmp_path: Path) -
     assert side.run_in_part() == "2 of 10 RTTs"
     assert [real.key for *_, real in side.claims()] == ["satcp", "leocc", "bbr3"]
     assert [real.key for *_, real in side.decided()] == ["satcp", "bbr3"]
-    linux_page.write(tmp_path)
+    linux_page.write([side], tmp_path)
     page = (tmp_path / linux_page.PAGE).read_text()
     assert "of 2 published claims" in page
     assert "have no verdict: 1 with 2 of 10 RTTs run" in " ".join(page.split())
