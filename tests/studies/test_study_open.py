@@ -14,6 +14,7 @@ from perigee_lab.sky import weather
 from perigee_studies.digest import Digest
 from perigee_studies.figures import unpublished_carriers as carriers
 from perigee_studies.figures import unpublished_hotspots as hotspots
+from perigee_studies.figures import unpublished_imperfect as imperfect
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
 from perigee_studies.model import OF_EVERY_RUN, Ask, Outcome, Size
@@ -95,6 +96,13 @@ def test_starts_are_run_with_schemes_that_accept_them_and_proxies_without_teleme
     assert not {c.cc for c in cases if c.labels["how"] == "proxies"} & {"orbcc", "orbcc-next"}
     flows = [c.sets["flow"] for c in cases if c.labels["part"] == "beside" and c.labels["flows"] == 4]
     assert all([f["cc"] for f in each] == ["*", "cubic"] * 2 for each in flows)  # type: ignore[attr-defined]
+
+
+def test_a_finding_about_imperfect_links_needs_several_runs_and_lists_schemes_in_words() -> None:
+    runs = pd.read_csv(ROOT / "docs/studies/data/hypatia-imperfect/runs.csv")
+    assert imperfect.finding({"runs": runs[runs["run"] == 1]}).startswith("**Too few runs for a finding:**")
+    assert "for NewReno, Cubic and Vegas;" in imperfect.finding({"runs": runs})
+    assert [imperfect._listed(names) for names in ([], ["A"], ["A", "B"])] == ["no scheme", "A", "A and B"]
 
 
 @pytest.mark.parametrize("name", ["geo/schemes", "orbcc/rain", "orbcc/hotspots", "orbcc/carriers", "hypatia/imperfect"])

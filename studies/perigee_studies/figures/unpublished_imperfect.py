@@ -145,6 +145,8 @@ def finding(t: Tables) -> str:
         return ", ".join(f"{style.label(cc)} {100 * e.value:.0f} %" for cc, e in known(setting).items())
 
     shares = [100 * e.value for e in known("handovers").values()]
+    if not shares:
+        return "**Too few runs for a finding:** the interval of every scheme is wider than the effects."
     return (
         f"**One lost packet in ten thousand per laser costs more goodput than all outages at handovers: "
         f"{_dearer(runs)}.** (95 % intervals apart, over runs from one town.) "
@@ -163,8 +165,13 @@ def _dearer(runs: pd.DataFrame) -> str:
         here = frames.pick(runs, town=town)
         both = {cc: (kept(here, cc, "lasers 0.01 %"), kept(here, cc, "handovers")) for cc in frames.schemes(here)}
         more = [style.label(cc) for cc, (lasers, outages) in both.items() if lasers.high < outages.low]
-        parts.append(f"from {town}, for {', '.join(more[:-1])} and {more[-1]}" if more[1:] else f"from {town}, {more}")
+        parts.append(f"from {town}, for {_listed(more)}")
     return "; ".join(parts)
+
+
+def _listed(names: list[str]) -> str:
+    """Names as a sentence has them."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names) or "no scheme"
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
