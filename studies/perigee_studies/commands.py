@@ -280,7 +280,8 @@ def report_command(
     With `tables`, a folder of pages, the tables of these pages are used for experiments without
     runs.
     """
-    try:
+
+    def draw() -> int:
         if tables is not None:
             chosen = [experiments()[name] for name in names]
             published.restore(chosen, tables, folder)
@@ -291,24 +292,24 @@ def report_command(
             for warning in published.ignored(there, tables):
                 complain(warning)
         return _report(names, folder, docs, explain=explain, as_json=as_json)
-    except conclude.ConcludeError as error:
-        complain(str(error))
-        return BAD_INPUT
-    except OSError as error:
-        complain(f"{cannot_write(folder, error)}")
-        return BAD_INPUT
+
+    return _or_bad_input(draw, folder)
 
 
 def report_linux_command(names: Sequence[str], out: Path, docs: Path | None) -> int:
     """Redraws the results of Linux hosts in all sizes, of which the largest is on the page."""
+    return _or_bad_input(lambda: _report_linux(names, out, docs), out if docs is None else docs)
+
+
+def _or_bad_input(draw: Callable[[], int], folder: Path) -> int:
+    """Draws into a folder; damaged tables and a folder that cannot be written are bad input."""
     try:
-        return _report_linux(names, out, docs)
+        return draw()
     except conclude.ConcludeError as error:
         complain(str(error))
-        return BAD_INPUT
     except OSError as error:
-        complain(f"{cannot_write(out if docs is None else docs, error)}")
-        return BAD_INPUT
+        complain(cannot_write(folder, error))
+    return BAD_INPUT
 
 
 def _report_linux(names: Sequence[str], out: Path, docs: Path | None) -> int:

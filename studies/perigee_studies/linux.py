@@ -3,7 +3,7 @@
 
 Each case is the simulated one, with Linux's transport in place of the profile of the simulator's.
 Only the schemes for which a kernel has code are run (`SCHEMES`); the networks are those of the
-study, without the constellation that is shown beside them.
+study, without the constellation that is shown with them.
 """
 
 from __future__ import annotations

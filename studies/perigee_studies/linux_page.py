@@ -265,7 +265,7 @@ def _summary(found: Sequence[Side]) -> list[str]:
             f"| {about.full_runs} | {full_h:.1f} |"
         )
     text = (
-        f"Times are of one core, beside other work; all runs of these at the full size would take {hours:.0f} h. "
+        f"Times are of one core of a busy machine; all runs of these at the full size would take {hours:.0f} h. "
         "Every run is stored when it ends: the same command continues, and one with other labels adds runs."
     )
     commands = "\n".join(f"{side.about.made.command} --kernel NAME" for side in found)

@@ -141,7 +141,7 @@ def claims(experiment: Experiment, docs: Path) -> list[dict[str, Any]]:
 
 
 def reader_of(path: Path) -> Reader:
-    """A reader of a file next to the pages, whose errors name the remedy."""
+    """A reader of a file next to the pages, with errors that name the remedy."""
     return Reader(path, lambda text: ConcludeError(f"{text}: it is damaged, {REMEDY}"))
 
 

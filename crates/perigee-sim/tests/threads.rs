@@ -116,7 +116,7 @@ fn any_number_of_threads_gives_the_same_results() {
     assert!(several > 0 && exchanged > 0 && apart > 0, "no run was divided");
 }
 
-/// Schemes whose packets carry telemetry in each form.
+/// Schemes with packets that carry telemetry, in each form.
 const FORMS: &[(&str, &[(&str, &str)])] = &[
     ("orbcc", &[("carrier", "utilisation")]),
     ("orbcc", &[("carrier", "ioam"), ("fallback", "none")]),

@@ -51,7 +51,7 @@ pub const PORT_RTT: Nanos = Nanos::from_millis(50);
 /// Utilisation read from an unmarked and from a marked packet.
 const UNMARKED_U: f64 = 0.9;
 const MARKED_U: f64 = 1.1;
-/// Number of rates whose median counts.
+/// Number of rates of which the median counts.
 const RATES: usize = 5;
 /// Base RTTs over the averaging time of u at a receiver: long for a burst that passes a fast port,
 /// short for the control loop.

@@ -337,7 +337,7 @@ def changed(t: Tables) -> str:
 
 
 def _reached(t: Tables, setting: str) -> str:
-    """The schemes whose standard deviation of the steady throughput is within the tolerance."""
+    """The schemes with a standard deviation of the steady throughput within the tolerance."""
     sds = zip(downloads.SCHEMES, downloads.TABLES["steady"][4][1], strict=True)
     near_by = {cc: abs(_of(t, setting, cc)["mean_mbps"].std() - sd) <= downloads.SPREAD_SHARE * sd for cc, sd in sds}
     names = [style.label(cc) for cc, held in near_by.items() if held]

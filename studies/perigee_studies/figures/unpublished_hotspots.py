@@ -373,7 +373,7 @@ bytes of transfers started before 30 s that have not arrived by then, over 30 s.
 transfers by the longitude of the sender (Americas up to 30 W, Europe and Africa up to 60 E, Asia beyond)."""
 CAPTIONS = {
     "hotspots": "Means over runs, and a point for each: three with shortest routes, two with load-aware ones. "
-    "Durations and queues include ports whose queue is empty (Metrics).",
+    "Durations and queues include ports with empty queues (Metrics).",
     "spread": "Shares of transfers, and of port-seconds in hotspots, up to a value; means over runs, shortest routes.",
 }
 CHANGES = (

@@ -137,7 +137,7 @@ def finding(t: Tables) -> str:
     lost = runs[runs["setting"] == PERFECT].groupby("cc")["lost_pct"].mean()
 
     def known(setting: str) -> dict[str, Estimate]:
-        """Results of the schemes whose interval is narrow enough for a number."""
+        """Results of the schemes with an interval narrow enough for a number."""
         found = {cc: kept(runs, cc, setting) for cc in frames.schemes(runs)}
         return {cc: e for cc, e in found.items() if e.high - e.low <= WIDEST}
 
@@ -152,7 +152,7 @@ def finding(t: Tables) -> str:
         f"{_dearer(runs)}.** (95 % intervals apart, over runs from one town.) "
         f"Of the goodput over perfect links, outages of 45 to 120 ms leave {min(shares):.0f} to "
         f"{max(shares):.0f} % (means over towns). Losses of 0.01 % per laser leave {of('lasers 0.01 %')}; of 1 % per "
-        f"radio, {of('radios 1 %')}. Left out are schemes whose 95 % interval is wider than {WIDEST:g} of the goodput "
+        f"radio, {of('radios 1 %')}. Left out are schemes with a 95 % interval wider than {WIDEST:g} of the goodput "
         f"over perfect links. Over perfect links {lost.min():.2f} to {lost.max():.2f} % of the packets are lost at "
         "changes of satellite."
     )

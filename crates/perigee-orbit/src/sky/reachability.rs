@@ -89,15 +89,8 @@ impl Sky {
     /// Reason for pairs with satellites in view of both ends, but without links to connect them.
     fn why_cut(&self) -> String {
         let isls = &self.spec.isls;
-        if !isls.faults.is_none()
-            && self.constellation.selected_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some())
-        {
-            return "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) leave none with this seed: lower \
-                    them, or take another seed"
-                .into();
-        }
         let linked = isls.is_dynamic()
-            || self.constellation.isls_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some());
+            || self.constellation.selected_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some());
         let relays = self.relays.contains(&true);
         let shells = self.constellation.places.iter().flatten().map(|p| p.shell).max().unwrap_or(0) + 1;
         if !linked && !relays {
@@ -117,6 +110,11 @@ impl Sky {
                 .into();
         }
         let mut hints = Vec::new();
+        if !isls.faults.is_none() {
+            hints.push(
+                "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) may leave none with this seed",
+            );
+        }
         if shells > 1 && !isls.cross_shell && !matches!(isls.pattern, Pattern::List(_) | Pattern::Function) {
             hints.push("shells are islands unless cross_shell = true");
         }

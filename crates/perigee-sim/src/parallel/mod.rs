@@ -68,7 +68,7 @@ pub struct Execution {
     pub apart: usize,
     /// Packets exchanged between partitions.
     pub exchanged: u64,
-    /// Events executed one at a time, for a link without delay.
+    /// Events executed in turn: for a link without delay, in short windows, and where flows stop.
     pub in_turn: u64,
     /// Events of each partition.
     pub events: Vec<u64>,
@@ -321,7 +321,7 @@ impl<'s, O: Observer> Run<'s, O> {
 
     /// Lets all partitions perform a task, and passes the reports of the task before on meanwhile.
     fn perform(&mut self, task: Task, obs: &mut O) -> Result<(), SimError> {
-        self.parts.iter_mut().zip(&mut self.logs).for_each(|(p, log)| std::mem::swap(&mut p.log, log));
+        self.take_logs();
         for (part, (to, _)) in self.parts.drain(..).zip(&self.lanes) {
             to.send((part, task)).expect("a thread that waits for tasks");
         }
@@ -379,9 +379,14 @@ impl<'s, O: Observer> Run<'s, O> {
         }
     }
 
+    /// Takes the reports of the latest window, in exchange for empty logs.
+    fn take_logs(&mut self) {
+        self.parts.iter_mut().zip(&mut self.logs).for_each(|(p, log)| std::mem::swap(&mut p.log, log));
+    }
+
     /// Passes the reports of the latest window to the observer.
     fn report(&mut self, obs: &mut O) {
-        self.parts.iter_mut().zip(&mut self.logs).for_each(|(p, log)| std::mem::swap(&mut p.log, log));
+        self.take_logs();
         log::merge(&mut self.logs, |at, report| report.show(at, obs));
     }
 
@@ -392,7 +397,6 @@ impl<'s, O: Observer> Run<'s, O> {
             let first = self.parts.iter().enumerate().map(next).min();
             let Some((_, i)) = first.filter(|((at, _), _)| *at < until) else { break };
             self.execution.in_turn += 1;
-            self.execution.critical += 1;
             if let Some(flow) = self.parts[i].simulation.next_stop() {
                 self.update_counts(flow);
             }
@@ -459,6 +463,7 @@ impl<'s, O: Observer> Run<'s, O> {
         let mut flow_tables: Vec<_> = self.parts.iter().flat_map(|p| p.simulation.flow_tables()).collect();
         flow_tables.sort_by_key(|t| t.port);
         self.execution.events = self.parts.iter().map(|p| p.simulation.events()).collect();
+        self.execution.critical += self.execution.in_turn;
         let memory: usize = self.parts.iter().map(|p| p.simulation.memory_per_flow()).sum();
         let outcome = RunOutcome {
             end,
