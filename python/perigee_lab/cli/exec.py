@@ -77,6 +77,6 @@ def command(
     if name == "emulation":
         loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust, as_json=as_json)
         return emulate_command(loaded, commands, options, use or [])
-    on = chosen(name, kernel)
     loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust, as_json=as_json)
+    on = chosen(name, kernel)
     return exec_command(loaded, commands, on, options)

@@ -58,6 +58,6 @@ def command(
     if programs is None:
         stop("no node: give one, such as --at london")
     wanted = shell_programs(json.loads(programs), env or [])
-    on = chosen(name, kernel)
     loaded = given.scenario(scenario, [*(sets or []), *given.grace(grace)], trust=trust)
+    on = chosen(name, kernel)
     return shell_command(loaded, wanted, on, writable or [])
