@@ -114,3 +114,23 @@ def test_too_many_combinations_are_said_to_be_left_out() -> None:
 def test_intervals_end_at_the_maximum_of_the_metric() -> None:
     assert cell_plots._upper("jain", [0.5, 0.99], [0.1, 0.1]) == pytest.approx([0.1, 0.01])
     assert cell_plots._upper("goodput_mbps", [0.99], [0.1]) == [0.1]
+
+
+def test_axes_have_the_unit_of_their_values() -> None:
+    def scale(*values: Any) -> cell_plots.Scale:
+        return cell_plots._scale(made(1, ("cubic",), **{RATE: list(values)}), RATE)
+
+    assert scale("10 Mbit", "0.5Gbit").places == {"10 Mbit": 10.0, "0.5Gbit": 500.0}
+    assert scale("10 Mbit", "0.5Gbit").unit == "Mbit/s"
+    assert scale("20 ms", "100ms") == cell_plots.Scale({"20 ms": 20.0, "100ms": 100.0}, "ms")
+    assert scale("1bdp", "2 bdp").unit == "BDP"
+    mixed = scale("1bdp", "20 packets")
+    assert (mixed.unit, mixed.ticks) == ("", ["1bdp", "20 packets"])
+    assert [scale("1 ms", "49 ms").is_logarithmic, scale("1 ms", "50 ms").is_logarithmic] == [False, True]
+    assert not scale(0.0, 100.0).is_logarithmic
+
+
+def test_labels_of_axes_are_words_with_units() -> None:
+    figure = lines(made(1, ("cubic", "bbr")), "rtt_mean_ms", QUEUE)
+    assert figure.axes[0].get_ylabel() == "mean RTT, ms"
+    assert figure.axes[-1].get_xlabel() == f"{QUEUE}, BDP"

@@ -12,7 +12,8 @@ import pytest
 import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.explorer import label, payload
+from perigee_lab.results.columns import named
+from perigee_lab.results.explorer import payload
 
 TITLE = "a <b>path</b>"
 SMALL = f"""
@@ -58,7 +59,7 @@ def test_every_cell_is_on_the_page_with_its_mean(folder: Path) -> None:
     assert re.fullmatch(r"\d+\.\d %", cell["values"][share][2]), "in percent, with the decimals of tables"
     assert data["title"] == TITLE
     assert [metric["label"] for metric in data["metrics"]][:3] == ["goodput", "mean RTT", "RTT p99"]
-    assert label("loss_pct") == "loss"
+    assert named("loss_pct") == "loss"
     assert [one["name"] for one in payload(sweep, ["goodput_mbps"])["metrics"]] == ["goodput_mbps"]
 
 

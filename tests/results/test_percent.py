@@ -39,7 +39,7 @@ def test_swept_percent_are_numbers_in_tables_and_plots(tmp_path: Path) -> None:
     key = "source.dumbbell.loss"
     sweep = perigee.sweep(tmp_path / "s.toml", {key: ["10 %", "2 %", "0.005"]}, cc="cubic", out=tmp_path / "out")
     assert [row[key] for row in sweep.rows] == [0.1, 0.02, 0.005]
-    assert cell_plots._places(sweep, key) == ({0.1: 0.1, 0.02: 0.02, 0.005: 0.005}, None)
+    assert cell_plots._scale(sweep, key) == cell_plots.Scale({0.1: 0.1, 0.02: 0.02, 0.005: 0.005})
     assert [len(sweep.runs(**{"source__dumbbell__loss": v})) for v in ("2 %", 0.02)] == [1, 1]
     for text, values in (("loss>1%", [0.1, 0.02]), ("loss=0.5 %", [0.005]), ("loss<0.02", [0.005])):
         assert dataset.query(tmp_path / "out", [text])[key].to_pylist() == values, text

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, inner, written
+from perigee_lab.common.quantities import TEXT, quantity
 from perigee_lab.results import looks
-from perigee_lab.results.columns import COLUMNS
+from perigee_lab.results.columns import COLUMNS, named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,14 @@ MOST_PICTURES = 40
 # Maximum number of panels in a figure of lines, of lines in a panel, and of rows in a heat map.
 MOST_PANELS, MOST_LINES, MOST_ROWS = 24, 8, 12
 SEED = "run.seed"
+# Units of axes by those of values, largest first, with their sizes.
+SHOWN = {
+    "ns": (("s", 1e9), ("ms", 1e6), ("µs", 1e3)),
+    "bit/s": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)),
+    "B": (("MB", 1e6), ("kB", 1e3)),
+}
+# An axis is logarithmic if its largest value is this many times the smallest, or more.
+FAR_APART = 50.0
 # Maxima of metrics, above which an interval by Student's t may extend.
 MOST = {"jain": 1.0}
 
@@ -67,7 +77,8 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
 
     if sweep.index.zip and not _distinct(sweep, x):
         raise RecordError(f"several combinations of this zipped sweep have the same {x}: choose another key as x")
-    places, ticks = _places(sweep, x)
+    scale = _scale(sweep, x)
+    places, ticks = scale.places, scale.ticks
     schemes = _schemes(sweep)
     panels, of = _panels(sweep, {x}, MOST_PANELS)
     varied = list(panels[0])
@@ -95,13 +106,16 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
             )
         if ticks is not None:
             axes.set_xticks(list(places.values()), ticks, rotation=30 if len(ticks) > 5 else 0)
+        elif scale.is_logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
         axes.grid(visible=True, alpha=0.25)
         axes.set_title(quoting.plot(title), fontsize=9)
     for axes in grid.flat[len(drawn) :]:
         axes.set_visible(False)
     for i, axes in enumerate(grid.flat[: len(drawn)]):
         if i + across >= len(drawn):
-            axes.set_xlabel(x)
+            axes.set_xlabel(quoting.plot(", ".join(filter(None, (x, scale.unit)))))
             axes.tick_params(labelbottom=True)
         if i % across == 0:
             axes.set_ylabel(_label(metric))
@@ -205,7 +219,7 @@ def _label(metric: str) -> str:
     column = next((c for c in COLUMNS if c.name == metric), None)
     if column is None:
         raise RecordError(f"there is no column {metric!r}: `perigee columns` lists them")
-    return metric if not column.unit else f"{metric} ({column.unit})"
+    return ", ".join(filter(None, (named(metric), column.unit)))
 
 
 def _schemes(sweep: Sweep) -> list[str]:
@@ -216,12 +230,36 @@ def _values(sweep: Sweep, key: str) -> list[Any]:
     return list(dict.fromkeys(r[key] for r in sweep.rows))
 
 
-def _places(sweep: Sweep, key: str) -> tuple[dict[Any, float], list[str] | None]:
-    """Positions of values on an axis, and their labels unless they are numbers."""
+@dataclass(frozen=True)
+class Scale:
+    """Positions of a key's values on an axis."""
+
+    places: dict[Any, float]
+    unit: str = ""
+    """Unit of the positions; empty for numbers and for texts."""
+    ticks: list[str] | None = None
+    """Labels of the positions, of values that are no numbers with one unit."""
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether values lie so far apart that a linear axis would hide the small ones."""
+        found = self.places.values()
+        return self.ticks is None and min(found) > 0 and max(found) >= FAR_APART * min(found)
+
+
+def _scale(sweep: Sweep, key: str) -> Scale:
     values = _values(sweep, key)
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        return {v: float(v) for v in values}, None
-    return {v: float(i) for i, v in enumerate(values)}, [_text(v) for v in values]
+        return Scale({v: float(v) for v in values})
+    found = [quantity(v) if isinstance(v, str) else None for v in values]
+    kinds = {None if q is None else (q.kind, q.unit) for q in found}
+    kind, unit = kinds.pop() if len(kinds) == 1 and None not in kinds else (TEXT, "")
+    if kind == TEXT:
+        return Scale({v: float(i) for i, v in enumerate(values)}, ticks=[_text(v) for v in values])
+    sizes = {v: float(q.value) for v, q in zip(values, found, strict=True)}
+    most = max(sizes.values())
+    shown, divisor = next(((u, d) for u, d in SHOWN.get(unit, ()) if most >= d), (unit, 1.0))
+    return Scale({v: size / divisor for v, size in sizes.items()}, "BDP" if shown == "bdp" else shown)
 
 
 def _text(value: Any) -> str:

@@ -482,3 +482,22 @@ def markdown() -> str:
     limits = [f"| `{c.name}` | {c.unit} | {c.meaning} |" for c in SPANS]
     rows = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([*lines, *rows, *spans, *head, *limits]) + "\n"
+
+
+NAMES = {
+    "rtt_mean_ms": "mean RTT",
+    "rtt_p99_ms": "RTT p99",
+    "share": "share of achievable",
+    "inflation": "delay inflation",
+    "queue_mean_ms": "mean queue",
+    "retransmit_pct": "retransmitted",
+    "jain": "Jain's index",
+}
+UNITS = ("_mbps", "_ms", "_pct", "_s")
+"""Units at the end of names of columns."""
+
+
+def named(metric: str) -> str:
+    """Name of a column in figures, without its unit."""
+    unit = next((u for u in UNITS if metric.endswith(u)), "")
+    return NAMES.get(metric) or metric.removesuffix(unit).replace("_", " ").replace("rtt", "RTT")

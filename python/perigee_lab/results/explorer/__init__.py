@@ -12,7 +12,7 @@ from perigee_lab import _core
 from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError
 from perigee_lab.results import looks
-from perigee_lab.results.columns import COLUMNS
+from perigee_lab.results.columns import COLUMNS, named
 from perigee_lab.results.webpage import drawing, filled, policy
 
 if TYPE_CHECKING:
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
 USUAL = ("goodput_mbps", "rtt_mean_ms", "rtt_p99_ms", "share", "inflation", "queue_mean_ms", "retransmit_pct", "jain")
 """Columns of the page by default, where runs have them."""
-LABELS = {
-    "rtt_mean_ms": "mean RTT",
-    "rtt_p99_ms": "RTT p99",
-    "share": "share of achievable",
-    "inflation": "delay inflation",
-    "queue_mean_ms": "mean queue",
-    "retransmit_pct": "retransmitted",
-    "jain": "Jain's index",
-}
-UNITS = ("_mbps", "_ms", "_pct", "_s")
-"""Units at the end of names of columns."""
 
 
 def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
@@ -56,7 +45,7 @@ def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
 
 def payload(sweep: Sweep, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """Data of the page: keys with their values, and means over seeds of each cell and scheme."""
-    named = {c.name: c for c in COLUMNS}
+    column_of = {c.name: c for c in COLUMNS}
     there = [m for m in metrics or USUAL if any(_known(row.get(m)) for row in sweep.rows)]
     if not there:
         raise RecordError(f"{sweep.folder}: no run of this sweep has a value of {', '.join(metrics or USUAL)}")
@@ -74,7 +63,7 @@ def payload(sweep: Sweep, metrics: Sequence[str] = ()) -> dict[str, Any]:
         at = [axes[0][1].index(place)] if sweep.index.zip else [
             values.index(row[key]) for key, values in axes
         ]  # fmt: skip
-        values = [_value(row[m], row[f"{m}_half_95"], named[m]) for m in there]
+        values = [_value(row[m], row[f"{m}_half_95"], column_of[m]) for m in there]
         cells.append({"at": at, "cc": schemes.index(str(row["cc"])), "runs": row["runs"], "values": values})
     return {
         "title": sweep.title,
@@ -83,21 +72,15 @@ def payload(sweep: Sweep, metrics: Sequence[str] = ()) -> dict[str, Any]:
         "metrics": [
             {
                 "name": m,
-                "label": label(m),
-                "unit": named[m].unit,
-                "meaning": named[m].meaning,
-                "percent": _percent(named[m]),
+                "label": named(m),
+                "unit": column_of[m].unit,
+                "meaning": column_of[m].meaning,
+                "percent": _percent(column_of[m]),
             }
             for m in there
         ],
         "cells": cells,
     }
-
-
-def label(metric: str) -> str:
-    """Name of a column without its unit."""
-    unit = next((u for u in UNITS if metric.endswith(u)), "")
-    return LABELS.get(metric) or metric.removesuffix(unit).replace("_", " ").replace("rtt", "RTT")
 
 
 def _percent(column: Column) -> bool:
