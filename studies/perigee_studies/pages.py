@@ -59,6 +59,8 @@ FINDING = (
 )
 # Pages of the documentation that texts name, relative to the repository or to the pages of studies.
 NAMED = re.compile(r"\((?P<page>(?:docs|design)/[\w/-]+\.md|[\w-]+\.md)\)")
+# The finding at the top of a page, below its title.
+FIRST_WORDS = re.compile(r"^# [^\n]+\n\n\*\*(?P<words>.+?)\*\*", re.MULTILINE | re.DOTALL)
 THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
 
 
@@ -113,6 +115,7 @@ def write(results: Path | None, docs: Path, damaged: Container[str] = ()) -> lis
         write_text(docs / misses.PAGE, misses.page(decided))
         written.append(docs / misses.PAGE)
     parts = {
+        "OPEN": "\n".join(_open_questions(docs)),
         "FINDINGS": "\n".join(_findings_in_all(every, claims)),
         "SPLIT": "\n".join(_split([row for rows in claims.values() for row in rows])),
         "THEIRS": _theirs_in_all(theirs),
@@ -128,6 +131,16 @@ def _reading() -> str:
     from importlib.resources import files
 
     return (files("perigee_studies") / "reading.md").read_text(encoding="utf-8")
+
+
+def _open_questions(docs: Path) -> list[str]:
+    """The first, bold sentences of the pages on questions that no paper answers, with links."""
+    found = []
+    for e in (e for e in experiments().values() if e.finding is not None):
+        page = published.page_of(e, docs)
+        if page.exists() and (first := FIRST_WORDS.search(read_text(page))):
+            found.append(_item(f"[{e.title}]({page.name}): {' '.join(first['words'].split())}"))
+    return found or ["* (no page yet)"]
 
 
 def _findings_in_all(every: Sequence[causes.Found], claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:

@@ -385,6 +385,17 @@ def test_pages_say_what_their_tables_say(name: str) -> None:
         assert "".join(why(explained, v).split()) in words, v.claim
 
 
+def test_the_index_has_the_finding_of_each_page_on_an_open_question() -> None:
+    docs = Path(__file__).parents[2] / "docs/studies"
+    index = " ".join((docs / "README.md").read_text(encoding="utf-8").split())
+    questions = [e for e in experiments().values() if e.finding is not None]
+    assert len(questions) >= 7
+    for e in questions:
+        page = (docs / f"{e.name.replace('/', '-')}.md").read_text(encoding="utf-8")
+        first = page.split("\n\n")[1].split("**")[1]
+        assert f"[{e.title}]({e.name.replace('/', '-')}.md): {' '.join(first.split())}" in index
+
+
 def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path) -> None:
     """The page and its tables are reproduced unchanged without any run."""
     docs, name = Path(__file__).parents[2] / "docs/studies", "hypatia-rtts"
