@@ -14,6 +14,7 @@ from perigee_lab.sky import weather
 from perigee_studies.digest import Digest
 from perigee_studies.figures import unpublished_carriers as carriers
 from perigee_studies.figures import unpublished_hotspots as hotspots
+from perigee_studies.figures import unpublished_hotspots_views as hotspots_views
 from perigee_studies.figures import unpublished_imperfect as imperfect
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
@@ -55,29 +56,64 @@ def test_a_hotspot_is_a_port_in_consecutive_seconds() -> None:
     assert list(hotspots.hotspots(np.empty((0, 5)))) == []
 
 
+def test_a_hotspot_is_a_full_port_at_which_two_packets_wait() -> None:
+    # A packet of 1,500 bytes takes 0.6 ms at 20 Mbit/s and 0.12 ms at 100.
+    rows = [[1, 7, 20, 0.99, 0.6], [2, 7, 20, 0.99, 1.2], [3, 7, 20, 0.99, 1.1], [1, 9, 100, 0.95, 0.25]]
+    busy = np.array(rows, dtype=float)
+    assert hotspots.packets(busy) == pytest.approx([1, 2, 11 / 6, 25 / 12])
+    assert {(row[0], row[1]) for row in hotspots.hot(busy)} == {(2, 7), (1, 9)}
+
+
+def _busy(seconds: list[int]) -> np.ndarray:
+    return np.array([[t, 1, 20, 1, 9] for t in seconds], dtype=float).reshape(-1, 5)
+
+
+def test_ports_that_fill_and_empty_by_turns_alternate() -> None:
+    turns = [t for t in range(1, 61) if (t - 1) // 5 % 2 == 0]
+    assert hotspots.alternation(_busy(turns), 60) > 1.5
+    assert hotspots.alternation(_busy(list(range(1, 31))), 60) < 0, "a load that comes and goes"
+    assert np.isnan(hotspots.alternation(_busy([]), 60))
+
+
+def test_paths_that_return_are_counted_with_the_time_since_they_were_left() -> None:
+    a, b = ["x", "s1", "y"], ["x", "s2", "y"]
+    there = [(0.0, 1, a), (5.0, 1, b), (10.0, 1, a), (30.0, 1, b), (0.0, 2, a)]
+    found = hotspots.moved(there, 60)
+    assert found["path_changes"] == pytest.approx(1.5), "three changes of two pairs in a minute"
+    assert found["restored_pct"] == pytest.approx(100 / 3), "b was left 20 s before"
+
+
+def _hotspot_rows(runs: int) -> pd.DataFrame:
+    columns = {name: 1.0 for name, *_ in hotspots_views.BOUNDS} | {
+        f"jain {name}": 1.0 for name, *_ in hotspots_views.REGIONS
+    }
+    return pd.DataFrame(
+        [
+            {"route": route, "run": run, "cc": cc, "seed": run, "alternation": -0.1, **columns}
+            for route, count in (("shortest", 3), ("load-aware", runs))
+            for run in range(1, count + 1)
+            for cc in ("cubic", "orbcc")
+        ]
+    )
+
+
 @pytest.mark.parametrize(("runs", "claims"), [(2, set()), (3, {"Cubic", "OrbCC (text)"})])
 def test_routes_with_two_runs_have_no_claims(runs: int, claims: set[str]) -> None:
-    columns = {name: 1.0 for name, *_ in hotspots.BOUNDS} | {f"jain {name}": 1.0 for name, *_ in hotspots.REGIONS}
-    rows = [
-        {"route": route, "run": run, "cc": cc, "seed": run, **columns}
-        for route, count in (("shortest", 3), ("load-aware", runs))
-        for run in range(1, count + 1)
-        for cc in ("cubic", "orbcc")
-    ]
-    found = hotspots.verdicts({"runs": pd.DataFrame(rows)})
+    found = hotspots_views.verdicts({"runs": _hotspot_rows(runs), "ripple": pd.DataFrame()})
     assert {v.claim.split(",")[0] for v in found if "shortest routes: Jain" in v.claim} == {"Cubic", "OrbCC (text)"}
     assert {v.claim.split(",")[0] for v in found if "load-aware routes: Jain" in v.claim} == claims
     assert any("load-aware over shortest" in v.claim for v in found) == bool(claims)
+    assert any("alternation" in v.claim for v in found) == bool(claims)
 
 
-def test_a_port_with_a_packet_or_less_is_apart_from_those_that_wait() -> None:
-    rows = [(0.0, 0.0), (0.5, 0.0), (0.5001, 20.0), (1.0, 40.0)]
-    spread = pd.DataFrame(
-        [{"route": "shortest", "run": 1, "cc": "cubic", "quantile": q, "queue_ms": ms} for q, ms in rows]
-    )
-    share, rest_ms = hotspots.waiting(spread)
-    assert share == pytest.approx(50, abs=0.2)
-    assert rest_ms == pytest.approx(30, abs=0.2)
+def test_the_ripple_is_that_over_load_aware_routes_less_that_over_shortest_ones() -> None:
+    rows = [
+        {"route": route, "run": run, "cc": "orbcc", "second": k, "deviation_pct": size * (k == 1) + run}
+        for route, size in (("shortest", -2.0), ("load-aware", -9.0))
+        for run in (1, 2, 3)
+        for k in range(1, 6)
+    ]
+    assert hotspots_views.ripple({"ripple": pd.DataFrame(rows)}, "orbcc").value == pytest.approx(7)
 
 
 def test_a_digest_keeps_busy_ports() -> None:
