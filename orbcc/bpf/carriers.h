@@ -4,6 +4,9 @@
  * H, over IPv6. Data: a hop-by-hop header with option 0x3E, which holds the block of orbcc_codec.h
  * with room for records. ACKs: a destination header with option 0x1E, which holds the compact echo.
  *
+ * I, over IPv6, for paths of routers without OrbCC. Data: a hop-by-hop header with option 0x3E, which
+ * holds the block of orbcc_codec.h without records, and an IOAM trace (orbcc_ioam.h). ACKs as with H.
+ *
  * T, over IPv4 and IPv6: a TCP option of kind 253 (RFC 4727) with an experiment id (RFC 6994).
  * Ports compute u themselves: a raw record could not be compared with another port's.
  *
@@ -19,6 +22,7 @@
 #define ORBCC_CARRIERS_H
 
 #include "orbcc_core.h"
+#include "orbcc_ioam.h"
 
 #define ORBCC_H_DATA 0x3e
 #define ORBCC_H_ECHO 0x1e
@@ -28,6 +32,10 @@
 #define ORBCC_H_BYTES(n) ((4 + ORBCC_FIXED_BYTES + ORBCC_HOP_BYTES * (n) + 7) / 8 * 8)
 /* Of which the block starts here. */
 #define ORBCC_H_BLOCK 4
+/* Bytes of a hop-by-hop header with a trace of n nodes, which starts here: IOAM wants a multiple of 4. */
+#define ORBCC_I_TRACE (ORBCC_H_BLOCK + ORBCC_FIXED_BYTES)
+#define ORBCC_I_USED(n) (ORBCC_I_TRACE + ORBCC_IOAM_HEADER + ORBCC_IOAM_NODE_BYTES * (n))
+#define ORBCC_I_BYTES(n) ((ORBCC_I_USED(n) + 7) / 8 * 8)
 #define ORBCC_TCP 6
 #define ORBCC_PADN 1
 
@@ -70,6 +78,29 @@ ORBCC_INLINE int orbcc_h_get_block(const u8 *x, struct orbcc_fixed *f, u32 *room
 	*room = (x[3] - ORBCC_FIXED_BYTES) / ORBCC_HOP_BYTES;
 	return f->hops > *room || f->hops > ORBCC_MAX_HOPS ? -1 : 0;
 }
+
+/* ---- I --------------------------------------------------------------------------------------- */
+
+/* A hop-by-hop header with a trace for `room` nodes, of ORBCC_I_BYTES(room) bytes. */
+ORBCC_INLINE void orbcc_i_put_block(u8 *x, const struct orbcc_fixed *f, u32 room)
+{
+	u32 used = ORBCC_I_USED(room), i;
+
+	for (i = 0; i < ORBCC_I_BYTES(ORBCC_H_MAX_ROOM); i++)
+		x[i] = 0;
+	x[0] = ORBCC_TCP;
+	x[1] = (u8)(ORBCC_I_BYTES(room) / 8 - 1);
+	x[2] = ORBCC_H_DATA;
+	x[3] = ORBCC_FIXED_BYTES;
+	orbcc_put_fixed(x + ORBCC_H_BLOCK, f);
+	orbcc_ioam_put(x + ORBCC_I_TRACE, room);
+	if (ORBCC_I_BYTES(room) - used >= 2 && used + 1 < ORBCC_I_BYTES(ORBCC_H_MAX_ROOM)) {
+		x[used] = ORBCC_PADN;
+		x[used + 1] = (u8)(ORBCC_I_BYTES(room) - used - 2);
+	}
+}
+
+/* ---- Echo of H and I ------------------------------------------------------------------------- */
 
 ORBCC_INLINE void orbcc_h_put_echo(u8 *x, const struct orbcc_compact *e)
 {

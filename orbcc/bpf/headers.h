@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Carrier H: extension headers of IPv6, by tc at the hosts' devices. */
+/* Carriers H and I: extension headers of IPv6, by tc at the hosts' devices. */
 #ifndef ORBCC_HEADERS_H
 #define ORBCC_HEADERS_H
 
@@ -11,6 +11,7 @@
 #define NEXT_HOP_BY_HOP 0
 #define NEXT_DESTINATION 60
 #define ETHERTYPE_IPV6 0x86dd
+#define TCP_OFFSET 12 /* place of the header's length */
 #define PASS TCX_NEXT
 
 /* Inserts `bytes` of `x` after the IPv6 header. */
@@ -47,20 +48,23 @@ static __always_inline void tag(struct __sk_buff *skb, struct bpf_sock *sk, cons
 	struct flow *f = bpf_sk_storage_get(&flows, sk, 0, 0);
 	u8 x[ORBCC_H_BYTES(ORBCC_H_MAX_ROOM)];
 	struct orbcc_fixed fixed;
-	u32 room = opt_room, bytes, packet;
+	u32 room = opt_room, bytes, packet, is_trace = opt_carrier == CARRIER_I;
 
 	if (!f || f->carrier == CARRIER_T || room < 1 || room > ORBCC_H_MAX_ROOM)
 		return;
 	if (f->mute_until_ns && bpf_ktime_get_ns() < f->mute_until_ns)
 		return;
-	bytes = ORBCC_H_BYTES(room);
+	bytes = is_trace ? ORBCC_I_BYTES(room) : ORBCC_H_BYTES(room);
 	packet = (skb->gso_size ? skb->gso_size + headers : skb->len - opt_link_bytes) + bytes;
 	if (packet > packet_limit(skb, sk, packet)) {
 		count(COUNT_TOO_LARGE);
 		return;
 	}
 	orbcc_stamp(&f->core, f->core.cwnd, &fixed);
-	orbcc_h_put_block(x, &fixed, room);
+	if (is_trace)
+		orbcc_i_put_block(x, &fixed, room);
+	else
+		orbcc_h_put_block(x, &fixed, room);
 	if (bytes > sizeof(x))
 		return;
 	if (insert(skb, ip, x, bytes, NEXT_HOP_BY_HOP, BPF_F_ADJ_ROOM_FIXED_GSO))
@@ -75,9 +79,12 @@ static __always_inline void answer(struct __sk_buff *skb, struct bpf_sock *sk, c
 	struct orbcc_compact e;
 	u8 x[ORBCC_H_ECHO_BYTES];
 
-	if (!r || !r->has_stack)
+	if (!r || (!r->has_stack && !r->has_derived))
 		return;
-	orbcc_receive_smooth(&r->core, bpf_ktime_get_ns(), &r->stack, &e);
+	if (r->has_stack)
+		orbcc_receive_smooth(&r->core, bpf_ktime_get_ns(), &r->stack, &e);
+	else
+		e = r->derived;
 	orbcc_h_put_echo(x, &e);
 	if (insert(skb, ip, x, sizeof(x), NEXT_DESTINATION, 0))
 		count(COUNT_NO_ROOM);
@@ -144,6 +151,51 @@ static __always_inline void keep_records(struct __sk_buff *skb, struct receiver 
 		count(COUNT_IMPLAUSIBLE);
 }
 
+/* Bytes of payload of a packet with its TCP header at `at`. */
+static __always_inline u32 payload_of(struct __sk_buff *skb, const struct ipv6hdr *ip, u32 at)
+{
+	u32 end = opt_link_bytes + IPV6_BYTES + bpf_ntohs(ip->payload_len), start;
+	u8 offset;
+
+	if (bpf_skb_load_bytes(skb, at + TCP_OFFSET, &offset, sizeof(offset)))
+		return 0;
+	start = at + (offset >> 4) * 4;
+	return end > start ? end - start : 0;
+}
+
+/* Place of a node in a trace, from the end of the trace's header. */
+static __always_inline u32 node_at(u32 room, u32 i)
+{
+	return (room - 1 - i) * ORBCC_IOAM_NODE_BYTES;
+}
+
+/* The trace of a data packet; `at`: place of its option, `payload`: bytes of TCP. */
+static __always_inline void keep_trace(struct __sk_buff *skb, struct bpf_sock *sk, struct receiver *r,
+				       const struct orbcc_fixed *f, u32 at, u32 payload)
+{
+	u8 x[ORBCC_IOAM_HEADER], node[ORBCC_IOAM_NODE_BYTES];
+	struct orbcc_ioam_trace t = {};
+	struct orbcc_ioam *s;
+	u32 room, i;
+
+	if (bpf_skb_load_bytes(skb, at, x, sizeof(x)) || orbcc_ioam_get(x, &room, &t.hops) || !t.hops)
+		return;
+	s = bpf_sk_storage_get(&traces, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s)
+		return;
+	for (i = 0; i < ORBCC_IOAM_MAX_HOPS; i++) {
+		if (i >= t.hops)
+			break;
+		if (bpf_skb_load_bytes(skb, at + sizeof(x) + node_at(room, i), node, sizeof(node)) ||
+		    orbcc_ioam_get_node(node, &t.hop[i])) {
+			count(COUNT_IMPLAUSIBLE);
+			return;
+		}
+	}
+	r->has_derived = (u8)orbcc_ioam_receive(s, bpf_ktime_get_ns(), &t, f, payload, &r->derived);
+	count(COUNT_TRACES);
+}
+
 static __always_inline void receive_data(struct __sk_buff *skb, const struct ipv6hdr *ip)
 {
 	u32 at = opt_link_bytes + IPV6_BYTES, room;
@@ -163,8 +215,10 @@ static __always_inline void receive_data(struct __sk_buff *skb, const struct ipv
 	full = bpf_sk_fullsock(sk);
 	if (full) {
 		r = bpf_sk_storage_get(&receivers, full, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (r)
+		if (r && room)
 			keep_records(skb, r, &f, at + sizeof(x));
+		else if (r && ((u32)x[1] + 1) * 8 >= ORBCC_I_USED(1))
+			keep_trace(skb, full, r, &f, at + ORBCC_I_TRACE, payload_of(skb, ip, at + ((u32)x[1] + 1) * 8));
 	}
 	bpf_sk_release(sk);
 }

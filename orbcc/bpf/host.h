@@ -12,7 +12,7 @@
 
 #include "carriers.h"
 
-enum carrier { CARRIER_AUTO, CARRIER_H, CARRIER_T };
+enum carrier { CARRIER_AUTO, CARRIER_H, CARRIER_T, CARRIER_I };
 enum fallback_scheme { FALLBACK_CUBIC, FALLBACK_BBR, FALLBACK_LEOCC };
 
 /* Set by the loader. */
@@ -26,7 +26,7 @@ const volatile u32 opt_link_bytes = 14;
 enum counter {
 	COUNT_ACKS, COUNT_READINGS, COUNT_TAGGED, COUNT_TOO_LARGE, COUNT_NO_ROOM, COUNT_BLOCKS, COUNT_ECHOES,
 	COUNT_FEEDS, COUNT_NO_SOCKET, COUNT_IMPLAUSIBLE, COUNT_TO_FALLBACK, COUNT_BACK, COUNT_CONNECTIONS,
-	COUNT_OPTIONS_WRITTEN, COUNT_OPTIONS_READ, COUNT_HINTS, COUNTERS,
+	COUNT_OPTIONS_WRITTEN, COUNT_OPTIONS_READ, COUNT_HINTS, COUNT_TRACES, COUNTERS,
 };
 
 struct {
@@ -74,7 +74,8 @@ struct receiver {
 	struct orbcc_smoother core;
 	struct orbcc_stack stack;
 	struct orbcc_compact record; /* carrier T */
-	u8 has_stack, has_record;
+	struct orbcc_compact derived; /* carrier I */
+	u8 has_stack, has_record, has_derived;
 };
 
 struct {
@@ -83,6 +84,14 @@ struct {
 	__type(key, int);
 	__type(value, struct receiver);
 } receivers SEC(".maps");
+
+/* Receiver of a connection whose packets carry IOAM traces. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct orbcc_ioam);
+} traces SEC(".maps");
 
 static __always_inline void count(u32 which)
 {

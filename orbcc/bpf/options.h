@@ -25,16 +25,19 @@ static __always_inline u32 carrier_of(const struct bpf_sock_ops *s)
 {
 	if (opt_carrier == CARRIER_AUTO)
 		return is_ipv4(s) ? CARRIER_T : CARRIER_H;
+	if (opt_carrier == CARRIER_I && is_ipv4(s))
+		return CARRIER_T;
 	return opt_carrier;
 }
 
 static __always_inline void choose(struct bpf_sock_ops *s)
 {
 	char name[] = "orbcc";
-	int mss = ETHERNET_MSS - ORBCC_H_BYTES(opt_room);
+	u32 carrier = carrier_of(s);
+	int mss = ETHERNET_MSS - (carrier == CARRIER_I ? ORBCC_I_BYTES(opt_room) : ORBCC_H_BYTES(opt_room));
 
 	bpf_setsockopt(s, LEVEL_TCP, OPTION_CONGESTION, name, sizeof(name));
-	if (s->family == FAMILY_IPV6 && carrier_of(s) == CARRIER_H)
+	if (s->family == FAMILY_IPV6 && carrier != CARRIER_T)
 		bpf_setsockopt(s, LEVEL_TCP, OPTION_MAXSEG, &mss, sizeof(mss));
 }
 

@@ -9,6 +9,7 @@
  *   orbcc_evidence.h  what packets prove, for the profile `open`
  *   orbcc_fallback.h  whether telemetry suffices
  *   orbcc_law.h       one call per ACK
+ *   orbcc_ioam.h      IOAM of routers without OrbCC, for receivers
  */
 #ifndef ORBCC_CORE_H
 #define ORBCC_CORE_H

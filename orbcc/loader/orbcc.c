@@ -82,7 +82,7 @@ static unsigned one_of(const char *option, const char *word, const char *const *
 
 static void parse(int argc, char **argv, struct settings *s)
 {
-	static const char *const carriers[] = { "auto", "ip6", "tcp", NULL };
+	static const char *const carriers[] = { "auto", "ip6", "tcp", "ioam", NULL };
 	static const char *const fallbacks[] = { "cubic", "bbr", "leocc", NULL };
 	int i;
 

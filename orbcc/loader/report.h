@@ -13,7 +13,7 @@
 
 static const char *const COUNTERS[] = { "acks", "readings", "tagged", "too_large", "no_room", "blocks", "echoes",
 					"feeds", "no_socket", "implausible", "to_fallback", "back", "connections",
-					"options_written", "options_read", "hints" };
+					"options_written", "options_read", "hints", "traces" };
 
 /* Lines of the iterator; to be freed. */
 static char *flows_of(int listing)

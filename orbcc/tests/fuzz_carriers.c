@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Hostile input for the carriers, the meter and the receiver of bursts, in user space with sanitizers:
+/* Hostile input for the carriers, the meter, the receiver of bursts and the reader of IOAM, in user space
+ * with sanitizers:
  * any bytes as headers and options. `fuzz_carriers N [SEED]`. Each buffer has exactly the length that the
  * BPF programs read, so that a byte more is found.
  */
@@ -116,18 +117,61 @@ static void receivers(struct orbcc_smoother *r, u64 at)
 	(void)orbcc_of_compact(&t, &e);
 }
 
+/* Traces with any nodes, and now and then any header. */
+static void traces(struct orbcc_ioam *s, u64 at)
+{
+	u8 *x = malloc(ORBCC_IOAM_HEADER + ORBCC_IOAM_NODE_BYTES * ORBCC_IOAM_MAX_HOPS), made[ORBCC_I_BYTES(ORBCC_H_MAX_ROOM)];
+	u32 room = 1 + (u32)(draw() % ORBCC_IOAM_MAX_HOPS), hops = 0, i;
+	struct orbcc_ioam_trace t = { 0 };
+	struct orbcc_fixed f = { 0 };
+	struct orbcc_telemetry read;
+	struct orbcc_compact e;
+	static u64 now;
+
+	now += draw() >> (30 + draw() % 30);
+	f.base_rtt_us = (u32)draw() & ORBCC_RTT_MAX_US;
+	f.cwnd = (u16)draw();
+	orbcc_i_put_block(made, &f, room);
+	require(!orbcc_ioam_get(made + ORBCC_I_TRACE, &i, &hops) && i == room && !hops, "a trace of ours is not read", at);
+	memcpy(x, made + ORBCC_I_TRACE, ORBCC_IOAM_HEADER);
+	if (draw() & 1)
+		fill(x + draw() % ORBCC_IOAM_HEADER, 1);
+	else
+		x[7] = (u8)(ORBCC_IOAM_WORDS * (draw() % (room + 1)));
+	if (!orbcc_ioam_get(x, &i, &t.hops)) {
+		require(i <= ORBCC_IOAM_MAX_HOPS && t.hops <= i, "more nodes than room", at);
+		for (i = 0; i < t.hops; i++) {
+			fill(x, ORBCC_IOAM_NODE_BYTES);
+			x[1] = x[2] = 0;
+			x[3] &= 7;
+			orbcc_put32(x + 4, (u32)(draw() % (ORBCC_SECOND_US + 2)));
+			orbcc_put32(x + 8, (u32)draw() >> draw() % 32);
+			if (orbcc_ioam_get_node(x, &t.hop[i]))
+				break;
+		}
+		if (i == t.hops && orbcc_ioam_receive(s, now, &t, &f, (u32)draw(), &e)) {
+			require(e.hop == ORBCC_BASELINE || e.hop < t.hops, "a node that the trace has not", at);
+			(void)orbcc_of_compact(&read, &e);
+		}
+	}
+	free(x);
+}
+
 int main(int argc, char **argv)
 {
 	u64 n = argc > 1 ? strtoull(argv[1], 0, 0) : 1000000, i;
 	struct orbcc_smoother r;
+	struct orbcc_ioam s;
 
 	memset(&r, 0, sizeof(r));
+	memset(&s, 0, sizeof(s));
 	state = argc > 2 ? strtoull(argv[2], 0, 0) : 1;
 	for (i = 0; i < n; i++) {
 		headers(i);
 		options(i);
 		meters(i);
 		receivers(&r, i);
+		traces(&s, i);
 	}
 	printf("%llu inputs each, no finding\n", (unsigned long long)n);
 	return 0;

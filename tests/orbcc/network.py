@@ -162,6 +162,12 @@ class Network:
         words = ["--dev", "r1", "--rate", str(self.rate_kbit), "--switch", str(switch), "--queue", str(self.queue)]
         self.loader("r", "port", "port", "--object", str(BUILT / "port.bpf.o"), *words)
 
+    def trace(self, node: int = 7) -> None:
+        """Has the router fill IOAM traces, as an unpatched Linux router does."""
+        sysctls = ["net.ipv6.conf.r0.ioam6_enabled=1", f"net.ipv6.ioam6_id={node}"]
+        sh(*self.inside("r", "sysctl", "-qw", *sysctls))
+        sh(*self.inside("r", "ip", "ioam", "namespace", "add", "0"))
+
     def status(self, pin: str, host: str = "h2") -> Any:
         """Counters and connections of what is attached."""
         return json.loads(sh(*self.inside(host, str(BUILT / "orbcc"), "status", "--pin", str(self.folder / pin))))

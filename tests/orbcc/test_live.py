@@ -49,6 +49,29 @@ def test_the_option_carries_over_both_versions_of_ip(v4: bool) -> None:
         assert r["report"]["counters"]["no_room"] == 0
 
 
+def test_an_unpatched_router_that_fills_ioam_suffices_for_a_flow() -> None:
+    with network() as n:
+        n.trace()
+        n.receiver()
+        r, cubic = n.iperf(6, options=("--carrier", "ioam")), n.iperf(5, "cubic")
+        flow = r["report"]["flows"][-1]
+        assert r["mbit"] > 13, r
+        assert r["srtt_ms"] < 0.8 * cubic["srtt_ms"], (r, cubic)
+        assert (flow["carrier"], flow["fallback"], flow["path"]) == (3, 0, 7), r
+        # Nobody reports it: it follows from backlogs and times.
+        assert abs(flow["bottleneck_kbit"] - 20_000) < 2_000, r
+        assert n.status("h2")["counters"]["traces"] > 1000
+
+
+def test_traces_that_no_router_fills_leave_the_flow_to_cubic() -> None:
+    with network() as n:
+        n.receiver()
+        r = n.iperf(4, options=("--carrier", "ioam"))
+        assert r["report"]["flows"][-1]["fallback"] == 1
+        assert r["report"]["counters"]["feeds"] == 0
+        assert r["mbit"] > 15, r
+
+
 def test_without_a_port_that_stamps_cubic_takes_over() -> None:
     with network() as n:
         n.receiver()

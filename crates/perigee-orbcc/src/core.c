@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Calls into the core for src/lib.rs. Telemetry crosses as the bytes of its wire format. */
 #include "orbcc_core.h"
+#include "orbcc_ioam.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,9 @@ u64 orbcc_core_pacing(const struct orbcc *c, u64 cwnd, u64 in_flight);
 struct orbcc_receiver *orbcc_core_receiver(void);
 void orbcc_core_receiver_free(struct orbcc_receiver *r);
 void orbcc_core_receive(struct orbcc_receiver *r, u64 now_ns, u16 path, u32 hops, const u8 *records, u8 *echo);
+struct orbcc_ioam *orbcc_core_ioam(void);
+void orbcc_core_ioam_free(struct orbcc_ioam *s);
+int orbcc_core_ioam_receive(struct orbcc_ioam *s, u64 now_ns, const u8 *option, const u8 *sender, u32 packet, u8 *echo);
 
 struct orbcc *orbcc_core_new(u64 now_ns, u32 mss, u8 profile, u8 trust)
 {
@@ -137,4 +141,37 @@ void orbcc_core_receive(struct orbcc_receiver *r, u64 now_ns, u16 path, u32 hops
 	stack_of(&stack, path, (u8)hops, records);
 	orbcc_receive(r, now_ns, &stack, &e);
 	orbcc_put_compact(echo, &e);
+}
+
+struct orbcc_ioam *orbcc_core_ioam(void)
+{
+	struct orbcc_ioam *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	return s;
+}
+
+void orbcc_core_ioam_free(struct orbcc_ioam *s)
+{
+	free(s);
+}
+
+/* -1 = no trace, or one with values out of their bounds; 0 = no record. */
+int orbcc_core_ioam_receive(struct orbcc_ioam *s, u64 now_ns, const u8 *option, const u8 *sender, u32 packet, u8 *echo)
+{
+	struct orbcc_ioam_trace t = { 0 };
+	struct orbcc_fixed fixed;
+	struct orbcc_compact e;
+	u32 room, i;
+	int found;
+
+	if (orbcc_ioam_get(option, &room, &t.hops) || orbcc_get_fixed(sender, &fixed))
+		return -1;
+	for (i = 0; i < t.hops; i++)
+		if (orbcc_ioam_get_node(option + ORBCC_IOAM_HEADER + (room - 1 - i) * ORBCC_IOAM_NODE_BYTES, &t.hop[i]))
+			return -1;
+	found = orbcc_ioam_receive(s, now_ns, &t, &fixed, packet, &e);
+	orbcc_put_compact(echo, &e);
+	return found;
 }

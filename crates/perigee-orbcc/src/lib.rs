@@ -7,9 +7,11 @@
 //! * [`Lockstep`]: a congestion control that runs the reference and passes its inputs to the core.
 //! * [`Report`]: results of the comparisons.
 //! * [`fuzz`]: random connections.
+//! * [`ioam`]: the reader of IOAM traces.
 
 pub mod core;
 pub mod fuzz;
+pub mod ioam;
 pub mod lockstep;
 mod wire;
 

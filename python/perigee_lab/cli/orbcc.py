@@ -14,7 +14,7 @@ from perigee_lab.common import names, quoting
 from perigee_lab.common.errors import stop
 
 command = typer.Typer(name="orbcc", help="Attach OrbCC to this machine's TCP.", no_args_is_help=True)
-CARRIERS = ["auto", "ip6", "tcp"]
+CARRIERS = ["auto", "ip6", "tcp", "ioam"]
 FALLBACKS = ["cubic", "bbr", "leocc"]
 
 
@@ -33,7 +33,11 @@ CgroupOption = Annotated[
     Path | None, typer.Option("--cgroup", metavar="PATH", help="New connections of a control group (version 2).")
 ]
 CarrierOption = Annotated[
-    str, typer.Option("--carrier", help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
+    str,
+    typer.Option(
+        "--carrier",
+        help="ip6: extension headers; tcp: a TCP option; auto: by address family; ioam: traces of stock routers.",
+    ),
 ]
 FallbackOption = Annotated[
     str, typer.Option("--fallback", help="Fallback scheme without telemetry: cubic, bbr or leocc.")
