@@ -201,7 +201,7 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     if experiment.finding is not None:
         about["finding"] = experiment.finding(tables)
     if experiment.summary is not None:
-        about["summary"] = experiment.summary(tables)
+        about["summary"] = experiment.summary({**saved, **tables})
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     for name, figure in experiment.draw(tables).items():

@@ -194,7 +194,7 @@ class Experiment:
     """Computes the result in a sentence or two, with which the page starts; for questions that no
     paper answers."""
     summary: Callable[[Tables], list[str]] | None = None
-    """Computes a table of results for the page (lines of Markdown)."""
+    """Computes a table of results for the page (lines of Markdown), also from tables of variants."""
     changes: tuple[str, ...] = ()
     """What would change the finding: one item each (Markdown)."""
     missing: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from perigee_studies.figures import unpublished_hotspots_views as hotspots_views
 from perigee_studies.figures import unpublished_imperfect as imperfect
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
+from perigee_studies.figures import unpublished_schemes_views as schemes_views
 from perigee_studies.model import OF_EVERY_RUN, Ask, Outcome, Size
 from perigee_studies.registry import experiments
 
@@ -132,6 +133,35 @@ def test_starts_are_run_with_schemes_that_accept_them_and_proxies_without_teleme
     assert not {c.cc for c in cases if c.labels["how"] == "proxies"} & {"orbcc", "orbcc-next"}
     flows = [c.sets["flow"] for c in cases if c.labels["part"] == "beside" and c.labels["flows"] == 4]
     assert all([f["cc"] for f in each] == ["*", "cubic"] * 2 for each in flows)  # type: ignore[attr-defined]
+
+
+def test_flows_are_grouped_and_ranked_by_the_order_of_arrival() -> None:
+    assert schemes_views.parts(16) == [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16)]
+    assert schemes_views.parts(2) == [(1, 1), (2, 2)]
+    rows = [
+        {"cc": cc, "how": how, "run": run, "order": k, "mbps": sign * k + run}
+        for cc, sign in (("bbr3", -1.0), ("copa", 1.0))
+        for how in ("end to end", "together")
+        for run in (1, 2, 3)
+        for k in range(1, 5)
+    ]
+    arrivals = pd.DataFrame(rows)
+    assert schemes_views.ranks(arrivals, "bbr3", "end to end").value == pytest.approx(-1)
+    assert schemes_views.by_order(arrivals, "copa", "together", 3, 4) == pytest.approx(5.5)
+    text = " ".join(schemes_views.summary({"variants-arrivals": arrivals}))
+    assert "| BBRv3 | 2 s apart | 1.00 | 0.00 | -1.50 | -1.00 |" in text
+    assert (
+        "more under BBRv3 (1.0 Mbit/s for the first, -2.0 for the last); who starts later has more under Copa" in text
+    )
+    assert schemes_views.summary({}) == []
+
+
+def test_runs_stored_flow_by_flow_are_those_of_the_figure() -> None:
+    figure = {(c.cc, str(c.sets), c.seed) for c in schemes.cases(Ask(Size.DEFAULT))}
+    ordered = schemes._order_cases(Ask(Size.DEFAULT))
+    assert {(c.cc, str(c.sets), c.seed) for c in ordered} < figure
+    assert {c.labels["how"] for c in ordered} == {"end to end", "together"}
+    assert {c.labels["flows"] for c in ordered} == {16}
 
 
 def test_a_finding_about_imperfect_links_needs_several_runs_and_lists_schemes_in_words() -> None:

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames
+from perigee_studies.beside import varied
 from perigee_studies.figures import unpublished_schemes_views as views
-from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,8 @@ CONSTANT: Mapping[str, object] = {"source.dumbbell.rtt": "598 ms"}
 """The median of the measured RTTs, without jitter and loss."""
 FLOWS, MIXED = (2, 4, 8, 16), (4, 16)
 APART_S, BEGIN_S = 2.0, 60.0
+ORDER = "order of arrival"
+"""Runs of *shared* that are also stored flow by flow."""
 KEEP = Keep(("goodput_bps", "delivered_bytes", "rtt_ns"))
 
 
@@ -136,9 +139,25 @@ def _split(k: int, n: int) -> dict[str, object]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """One table per part, a row per run."""
+    """One table per part, a row per run; of runs of the variant `ORDER`, also a row per flow."""
     rows = {"alone": _download, "starts": _download, "shared": _share, "beside": _share}
-    return {part: frames.table([o for o in found if o.case.labels["part"] == part], row) for part, row in rows.items()}
+    parts = {part: frames.table([o for o in found if o.case.labels["part"] == part], row) for part, row in rows.items()}
+    ordered = [o for o in found if o.case.labels.get("variant") == ORDER]
+    return parts | ({"arrivals": frames.series(ordered, _arrivals)} if ordered else {})
+
+
+def _order_cases(ask: Ask) -> list[Case]:
+    """The runs of the figure with most flows of one scheme, end to end, to be stored flow by flow."""
+    ccs = ask.schemes(SCHEMES)
+    every = [c for run in range(1, ask.count(1, 3, 10) + 1) for c in _shared(ask, ccs, run)]
+    most = max(int(c.labels["flows"]) for c in every)
+    return varied([c for c in every if c.labels["flows"] == most and c.labels["how"] != "proxies"], ORDER, {})
+
+
+def _arrivals(o: Outcome) -> list[dict[str, Any]]:
+    """Goodput of each flow, in the order of their starts."""
+    mbps = o.digest.mean_mbps(BEGIN_S, o.digest.info["duration_ns"] / 1e9)
+    return [{"order": k + 1, "mbps": x} for k, x in enumerate(mbps)]
 
 
 def _legs(o: Outcome) -> int:
@@ -200,7 +219,9 @@ EXPERIMENTS = [
         verdicts=views.check,
         draw=views.draw,
         finding=views.finding,
+        summary=views.summary,
         explain=views.explain,
+        evidence=Evidence(_order_cases, views.in_order, (ORDER,)),
         method=views.METHOD,
         metrics=views.METRICS,
         captions=views.CAPTIONS,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.statistics import mean
@@ -20,6 +21,7 @@ SOURCE = "Claypool et al.: two schemes, one download at a time"
 LINK_MBPS, MOST_RTT_MS, LEAST_JAIN, HALF = 115, 1500, 0.9, (0.4, 0.6)
 SLACK_PCT, MOST_RESENT_PCT = 10, 1
 BASE_MS = 600
+WIDTH = 116
 
 
 def check(t: Tables) -> list[Verdict]:
@@ -195,6 +197,78 @@ def _draw_shared(t: Tables) -> Any:
     return figure
 
 
+def parts(n: int) -> list[tuple[int, int]]:
+    """Places in the order of arrival, in groups: the first, the second, and then twice as many as before."""
+    out, begin = [(1, 1)], 2
+    while begin <= n:
+        end = min(n, max(2, 2 * (begin - 1)))
+        out.append((begin, end))
+        begin = end + 1
+    return out
+
+
+def by_order(arrivals: pd.DataFrame, cc: str, how: str, first: int, last: int) -> float:
+    """Mean goodput in Mbit/s of the flows at these places in the order of arrival."""
+    here = frames.pick(arrivals, cc=cc, how=how)
+    return float(here[(here["order"] >= first) & (here["order"] <= last)]["mbps"].mean())
+
+
+def ranks(arrivals: pd.DataFrame, cc: str, how: str) -> Any:
+    """Rank correlation of goodput and place in the order of arrival, mean over runs; -1: the earlier has more."""
+    runs = frames.pick(arrivals, cc=cc, how=how).groupby("run")
+    return mean([one["order"].corr(one["mbps"].rank()) for _, one in runs])
+
+
+def summary(t: Tables) -> list[str]:
+    """Goodput by the order of arrival, with starts 2 s apart and together."""
+    arrivals = t.get("variants-arrivals")
+    if arrivals is None:
+        return []
+    most = int(arrivals["order"].max())
+    groups = parts(most)
+    heads = [_places(*group) for group in groups]
+    lines = [f"| scheme | starts | {' | '.join(heads)} | rank correlation |", "|---|---|" + "---:|" * (len(heads) + 1)]
+    for cc in frames.schemes(arrivals):
+        for how, words in (("end to end", "2 s apart"), ("together", "together")):
+            if frames.pick(arrivals, cc=cc, how=how).empty:
+                continue
+            cells = " | ".join(f"{by_order(arrivals, cc, how, *group):.2f}" for group in groups)
+            lines.append(f"| {style.label(cc)} | {words} | {cells} | {ranks(arrivals, cc, how).value:+.2f} |")
+    runs = arrivals["run"].nunique()
+    words = (
+        f"Goodput of {most} flows by the order of their starts, Mbit/s a flow, and its rank correlation with the place "
+        f"in that order (-1: who starts earlier has more); means over {runs} runs. {_order(arrivals)}"
+    )
+    return [*lines, "", *textwrap.wrap(words, WIDTH)]
+
+
+def _places(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def _order(arrivals: pd.DataFrame) -> str:
+    """What the order of arrival decides, in a sentence."""
+    found = {cc: ranks(arrivals, cc, "end to end") for cc in frames.schemes(frames.pick(arrivals, how="end to end"))}
+    early = [cc for cc, rank in found.items() if rank.high < 0]
+    late = [cc for cc, rank in found.items() if rank.low > 0]
+    alike = [cc for cc in found if cc not in (*early, *late)]
+    most = int(arrivals["order"].max())
+
+    def named(ccs: list[str]) -> str:
+        cells = [
+            f"{style.label(cc)} ({by_order(arrivals, cc, 'end to end', 1, 1):.1f} Mbit/s for the first, "
+            f"{by_order(arrivals, cc, 'end to end', most, most):.1f} for the last)"
+            for cc in ccs
+        ]
+        return ", ".join(cells) or "no scheme"
+
+    others = ", ".join(style.label(cc) for cc in alike) or "none"
+    return (
+        f"Who starts earlier has more under {named(early)}; who starts later has more under {named(late)}; "
+        f"undecided (the 95 % interval of the correlation over runs contains 0): {others}."
+    )
+
+
 def finding(t: Tables) -> str:
     """The result in three sentences."""
     runs, alone = t["shared"], t["alone"]
@@ -232,6 +306,32 @@ def finding(t: Tables) -> str:
 def explain(t: Tables, _: Tables) -> dict[str, str]:
     """Explanations by claim."""
     return {**_why_alone(t["alone"]), **_why_starts(t["starts"]), **_why_shared(t["shared"]), **_why_beside(t)}
+
+
+def in_order(_: Tables, variants: Tables) -> dict[str, str]:
+    """Explanations of Jain's indices by the order of arrival."""
+    arrivals, out = variants["arrivals"], {}
+    most = int(arrivals["order"].max())
+    for cc in frames.schemes(arrivals):
+        found = {group: by_order(arrivals, cc, "end to end", *group) for group in parts(most)}
+        listed = ", ".join(f"{_places(*group)}: {mbps:.2f}" for group, mbps in found.items())
+        least = min(found, key=lambda group: found[group])
+        same = frames.pick(variants["shared"], cc=cc, how="together")["jain"].mean()
+        why = (
+            _cause(cc, same)
+            if least[1] == most
+            else f"flows {_places(*least)} have the least, not the last (open why)."
+        )
+        out[f"jain-{cc}-{most}"] = (
+            f"Mbit/s of a flow by its place in the order of arrival: {listed}. {most} flows that start together have a "
+            f"Jain's index of {same:.2f}: {why}"
+        )
+    return out
+
+
+def _cause(cc: str, together: float) -> str:
+    other = "the spacing of the starts decides." if together > LEAST_JAIN else "they do not converge."
+    return WHY_ARRIVAL.get(cc, other)
 
 
 def _why_alone(runs: pd.DataFrame) -> dict[str, str]:
@@ -274,12 +374,9 @@ def _why_shared(runs: pd.DataFrame) -> dict[str, str]:
             least = frames.average(here, "least_mbps", how="end to end").value
             same = frames.pick(there, how="together")["jain"].mean()
             again = frames.average(here, "resent_pct", how="end to end").value
-            why = WHY_ARRIVAL.get(
-                cc, "the spacing of the starts decides." if same > LEAST_JAIN else "they do not converge."
-            )
             out[f"jain-{key}"] = (
                 f"The flow with the least has {least:.2f} Mbit/s. {max(runs['flows'])} flows that start together have "
-                f"a Jain's index of {same:.2f}: {why}"
+                f"a Jain's index of {same:.2f}: {_cause(cc, same)}"
             )
             out[f"sum-{key}"] = "As of one flow: see there."
             out[f"rtt-{key}"] = f"{again:.1f} % of the packets are sent again: the queue is full, not half full."
@@ -354,6 +451,9 @@ COLUMNS = {
     "goodput_mbps": "goodput of all flows from 60 s on, Mbit/s",
     "jain": "Jain's index of their goodput",
     "least_mbps": "goodput of the slowest flow, Mbit/s",
+    "variant": "order of arrival: runs of shared that are stored flow by flow as well",
+    "order": "place of a flow in the order of starts, from 1",
+    "mbps": "goodput of the flow from 60 s on, Mbit/s",
     "share": "share of the goodput of every other flow, from the first on (beside: of those that are not Cubic's), "
     "a fraction",
     "resent_pct": "packets retransmitted over the satellite, % of those sent",
