@@ -12,7 +12,7 @@ import pytest
 
 from perigee_studies import pages
 from perigee_studies.digest import Digest
-from perigee_studies.figures import geo_campaign, geo_downloads
+from perigee_studies.figures import geo_campaign, geo_campaign_views, geo_downloads
 from perigee_studies.model import Ask, Case, Outcome, Size
 from perigee_studies.registry import experiments
 
@@ -30,7 +30,9 @@ def test_the_course_of_the_load_is_that_of_demand_and_a_quarter_in_the_mean() ->
 
 
 def test_sections_cover_the_week_and_the_day_without_a_gap() -> None:
-    cases = [c for c in geo_campaign.cases(Ask(Size.DEFAULT)) if c.labels["setting"] == geo_campaign.DAY]
+    every = [c for c in geo_campaign.cases(Ask(Size.DEFAULT)) if c.labels["setting"] == geo_campaign.DAY]
+    assert len({(c.scenario, c.seed) for c in every}) == len(every) == 168 + 80 * geo_campaign.DAYS
+    cases = [c for c in every if c.labels["draw"] == 1]
     lengths_s = {"pings": 0, "cycle": 0}
     for c in cases:
         lengths_s[str(c.labels["part"])] += int(str(c.sets["run.duration"]).split()[0])
@@ -72,7 +74,7 @@ def test_the_page_of_the_downloads_has_the_campaign_as_columns(tmp_path: Path) -
         for run in (1, 2, 3):
             for cc, least in (("cubic", 120.0), ("bbr", 110.0)):
                 metrics = {column: least + apart * run for _, _, column, _, _ in geo_downloads.TABLES.values()}
-                rows.append({"setting": setting, "cc": cc, "run": run, **metrics, "rtt_over_2s_pct": apart})
+                rows.append({"setting": setting, "draw": 1, "cc": cc, "run": run, **metrics, "rtt_over_2s_pct": apart})
     runs = pd.DataFrame(rows)
     for name, mine in (("geo-downloads", runs["setting"] == ""), ("geo-campaign", runs["setting"] != "")):
         folder = tmp_path / "docs" / "data" / name
@@ -86,3 +88,37 @@ def test_the_page_of_the_downloads_has_the_campaign_as_columns(tmp_path: Path) -
     assert found[1] == "## The campaign"
     assert "| Cubic: steady throughput, Mbit/s | 123.3 ± 17 | 122.0 ± 1.0 | 124.0 ± 2.0 |" in text
     assert pages._seconds(experiments()["geo/ping"], tmp_path / "results", tmp_path / "docs") == []
+
+
+def _days(apart: float) -> dict[str, pd.DataFrame]:
+    """Five drawn days of the setting day: Cubic's published throughput, shifted by `apart` per day."""
+    rows = []
+    for draw in range(1, 6):
+        for run in range(1, 5):
+            for i, cc in enumerate(("cubic", "bbr")):
+                metrics = {}
+                for words, _, column, _, (means, deviations) in geo_downloads.TABLES.values():
+                    spread = deviations[i] * (run - 2.5) * 0.7746
+                    metrics[column] = means[i] + spread + (apart * draw if words == "steady throughput" else 0)
+                rows.append({"setting": "day", "draw": draw, "run": run, "cc": cc, "rtt_over_2s_pct": 5.0, **metrics})
+    return {"runs": pd.DataFrame(rows)}
+
+
+def test_deviations_of_a_day_do_not_contain_differences_between_days() -> None:
+    t = _days(10)
+    ours = geo_campaign_views.over_days(t, "day", "cubic", "mean_mbps", "std")
+    assert ours.value == pytest.approx(17, rel=1e-3)
+    assert ours.n == 5
+    mean = geo_campaign_views.over_days(t, "day", "cubic", "mean_mbps")
+    assert mean.value == pytest.approx(123.3 + 30)
+    assert mean.high - mean.low == pytest.approx(2 * 2.776 * np.std([10, 20, 30, 40, 50], ddof=1) / 5**0.5, rel=1e-3)
+
+
+def test_the_finding_counts_the_days_in_which_a_claim_holds() -> None:
+    held = geo_campaign_views._held(_days(5), "day")
+    # Tolerances of the means: 12.3 and 11.3 Mbit/s, thus two days each.
+    assert held["Cubic: mean steady throughput"] == {1: True, 2: True, 3: False, 4: False, 5: False}
+    assert all(held["BBRv1: standard deviation of the steady throughput"].values())
+    text = geo_campaign_views._in_days(_days(5))
+    assert text == "in 5 of 5 drawn days for both, mean throughputs in 2 and mean RTTs in 5 of them"
+    assert "| 2 of 5 | 5 of 5 |" in "\n".join(geo_campaign_views.summary(_days(5)))
