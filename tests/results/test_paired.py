@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -223,8 +224,50 @@ def test_the_report_names_a_leader_only_where_seeds_allow_it(tmp_path: Path) -> 
     assert leaders(results[:1], ["rtt_p95_ms"], {}, {}).best == {}, "one run"
 
 
-def test_a_class_is_paired_by_its_file_as_elsewhere(tmp_path: Path, cli: Cli) -> None:
+OWN = """
+import perigee_lab
+
+
+class Owd(perigee_lab.CongestionControl):
+    def on_ack(self, cx, w, ack):
+        w.cwnd = 20 * cx.mss
+"""
+
+
+@pytest.mark.parametrize("named", ["owd.py:Owd", "./owd.py:Owd", "python:Owd", "Owd"])
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_class_is_paired_by_any_of_its_names(tmp_path: Path, cli: Cli, named: str, in_file: bool) -> None:
+    (tmp_path / "owd.py").write_text(OWN, encoding="utf-8")
+    schemes = 'cc = ["owd.py:Owd", "cubic"]' if in_file else 'cc = ["cubic"]'
+    (tmp_path / "a.toml").write_text(re.sub(r"cc = \[.*\]", schemes, LOSSY, count=1), encoding="utf-8")
+    words = ["--trust"] if in_file else ["--cc", "owd.py:Owd,cubic"]
+    assert cli("run", "a.toml", "--runs", "2", "--out", "out", *words).returncode == 0
+    ended = cli("compare", "out", "--pair", f"{named},cubic", "--metric", "goodput_mbps")
+    assert (ended.returncode, "Owd" in ended.stdout) == (0, True), ended.stderr
+    assert perigee.paired(tmp_path / "out", named, "cubic").b == "cubic"
+    both = cli("compare", "out", "out", "--pair", f"{named},cubic", "--metric", "goodput_mbps")
+    assert both.returncode == 0, both.stderr
+
+
+def test_a_class_without_runs_is_named_as_given(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
     perigee.load(tmp_path / "a.toml").run_all(seeds=[1, 2], out=tmp_path / "out")
     ended = cli("compare", "out", "--pair", "my/owd.py:Owd,cubic")
-    assert "no run of the scheme 'python:Owd'" in ended.stderr
+    assert (ended.returncode, "no run of the scheme 'my/owd.py:Owd'" in ended.stderr) == (2, True)
+
+
+def test_no_cell_of_a_comparison_is_cut(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
+    perigee.load(tmp_path / "a.toml").run_all(seeds=[1, 2], out=tmp_path / "out")
+    printed = cli("compare", "out").stdout
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+    assert all(name in printed for name in ("p (Wilcoxon)", "effect d", "seeds", "more"))
+
+
+def test_a_narrow_terminal_goes_without_the_columns_that_matter_least(capsys: pytest.CaptureFixture[str]) -> None:
+    from perigee_lab.cli import compare
+    from perigee_lab.common.terminal import natural_width
+
+    found = [Paired("goodput_mbps", "a" * 12, "b" * 12, {1: 1.0, 2: 2.0}, 1.5, -4.9, 7.9, 0.2)]
+    whole = natural_width(compare._table(found, (), plain=False))
+    assert natural_width(compare._table(found, compare.LEAST[:2], plain=False)) < whole - 10

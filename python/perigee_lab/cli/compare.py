@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ from perigee_lab.cli import demand
 from perigee_lab.cli.options import JsonOption, count
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, natural_width, table_console
 from perigee_lab.demand.record import is_demand
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 # Maximum number of differing scenario keys that are listed.
 MOST_KEYS = 6
+# Columns after metric and schemes, and those that a narrow terminal goes without, the first one first.
+HEADS = ("mean X", "mean Y", "X - Y", "95 % interval", "p (t)", "p (Wilcoxon)", "effect d", "seeds", "more", "ahead")
+LEAST = ("more", "p (Wilcoxon)", "effect d", "seeds", "mean X", "mean Y", "95 % interval")
+# More pairs than this were hardly chosen.
+MANY_PAIRS = 3
+# Of files and pipes: no cell is cut.
+PAIRED_WIDTH = 1000
 
 
 def command(
@@ -115,33 +122,22 @@ def _pair(text: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
         stop(f"--pair {text}: two schemes separated by a comma are needed, such as --pair orbcc,cubic", 2)
-    return _recorded(parts[0]), _recorded(parts[1])
-
-
-def _recorded(cc: str) -> str:
-    """The name of a scheme in records: `python:CLASS` for a class given as FILE.py:CLASS."""
-    file, colon, name = cc.rpartition(":")
-    return f"python:{name}" if colon and file.endswith(".py") else cc
+    return parts[0], parts[1]
 
 
 def _print(found: Comparison, *, shared: bool) -> None:
-    from perigee_lab.results.paired import ACCURACY, heading
+    from perigee_lab.results.paired import ACCURACY
 
-    console = table_console(160)
-    table = empty_table(plain=not console.is_terminal)
-    for name in ("metric", "X", "Y"):
-        table.add_column(name, no_wrap=True)
-    heads = ("mean X", "mean Y", "X - Y", "95 % interval", "p (t)", "p (Wilcoxon)", "effect d", "seeds", "more")
-    for name in heads:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("ahead", no_wrap=True)
-    before = ""
-    for d in found:
-        if before and d.metric != before:
-            table.add_section()
-        table.add_row(heading(d.metric) if d.metric != before else "", *_cells(d))
-        before = d.metric
+    console = table_console(PAIRED_WIDTH)
+    table, left_out = _table(found, (), plain=not console.is_terminal), 0
+    while natural_width(table) > console.width and left_out < len(LEAST):
+        left_out += 1
+        table = _table(found, LEAST[:left_out], plain=not console.is_terminal)
     console.print(table)
+    if left_out:
+        print(f"Without {', '.join(LEAST[:left_out])}, for which this terminal is too narrow: --csv has all columns.")
+    if len({(d.a, d.b) for d in found}) > MANY_PAIRS:
+        print("These are all pairs: --pair X,Y compares two schemes, with fewer tests to correct for.")
     of = "seeds of one number share losses, handovers and traffic" if shared else "what they share depends on settings"
     tests = sum(not math.isnan(d.p) for d in found)
     print(
@@ -156,22 +152,37 @@ def _print(found: Comparison, *, shared: bool) -> None:
     )
 
 
-def _cells(d: Paired) -> list[str]:
+def _table(found: Comparison, without: Sequence[str], *, plain: bool) -> Any:
+    """A row per metric and pair."""
+    from perigee_lab.results.paired import heading
+
+    table = empty_table(plain=plain)
+    shown = [name for name in HEADS if name not in without]
+    for name in ("metric", "X", "Y"):
+        table.add_column(name, no_wrap=True)
+    for name in shown:
+        table.add_column(name, justify="left" if name == "ahead" else "right", no_wrap=True)
+    before = ""
+    for d in found:
+        if before and d.metric != before:
+            table.add_section()
+        cells = _cells(d)
+        metric = heading(d.metric) if d.metric != before else ""
+        table.add_row(metric, quoting.cell(d.a), quoting.cell(d.b), *(cells[name] for name in shown))
+        before = d.metric
+    return table
+
+
+def _cells(d: Paired) -> dict[str, str]:
+    """Cells by their headings."""
     numbers = [f"{d.a_mean:.4g}", f"{d.b_mean:.4g}", f"{d.mean:+.4g}"]
     if math.isnan(d.p):
         tests = ["equal in all", "-", "-", "-"]
     else:
         tests = [f"{d.low:.4g} to {d.high:.4g}", f"{d.corrected_p:.2g}", f"{d.wilcoxon_p:.2g}", f"{d.effect:.2f}"]
     more = "-" if math.isnan(d.p) or d.more_seeds is None else str(d.more_seeds)
-    return [
-        quoting.cell(d.a),
-        quoting.cell(d.b),
-        *numbers,
-        *tests,
-        str(len(d.differences)),
-        more,
-        quoting.cell(d.verdict),
-    ]
+    last = [str(len(d.differences)), more, quoting.cell(d.verdict)]
+    return dict(zip(HEADS, [*numbers, *tests, *last], strict=True))
 
 
 class _Sides:
@@ -186,10 +197,8 @@ class _Sides:
         self.folders = a, b = folders
         self.left, self.right = (by_scheme(r) for r in runs)
         self.pairs = pairs
-        for x, y in pairs or ():
-            _expect(x, self.left, a)
-            _expect(y, self.right, b)
-        self.chosen = pairs or [(cc, cc) for cc in dict.fromkeys([*self.left, *self.right])]
+        named = [(_named(x, runs[0], a), _named(y, runs[1], b)) for x, y in pairs or ()]
+        self.chosen = named or [(cc, cc) for cc in dict.fromkeys([*self.left, *self.right])]
         self.rows = [_compared(x, y, self.left.get(x, []), self.right.get(y, [])) for x, y in self.chosen]
         self.over = [statistics_of(r.summary for r in of) for of in runs]
         self.seeds = [sorted({r.seed for r in of}) for of in runs]
@@ -236,9 +245,15 @@ class _Sides:
         return found
 
 
-def _expect(cc: str, there: Mapping[str, object], folder: Path) -> None:
-    if cc not in there:
-        stop(f"{folder} has no run of {cc!r}; it has {', '.join(there)}", 2)
+def _named(cc: str, runs: list[Run], folder: Path) -> str:
+    """Name of a scheme in a folder's records; ends the command if it has no run."""
+    from perigee_lab.common.files import RecordError
+    from perigee_lab.results.paired import scheme_of
+
+    try:
+        return scheme_of(runs, cc)
+    except RecordError as error:
+        stop(f"{folder}: {error}", 2)
 
 
 def _lines(row: dict[str, Any]) -> list[list[str]]:

@@ -112,7 +112,10 @@ def _print_table(kernels: list[Kernel]) -> None:
             )
         )
         if k.foreign is not None:
-            rows[-1] = (*rows[-1][:-1], f"{rows[-1][-1]}, {k.foreign} of another Perigee: build it again")
+            rows[-1] = (
+                *rows[-1][:-1],
+                f"{rows[-1][-1]}, {k.foreign} of another Perigee: build it again, or remove it by its key",
+            )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())

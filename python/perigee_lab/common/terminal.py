@@ -23,3 +23,12 @@ def empty_table(*headings: str, plain: bool, **more: Any) -> Any:
     from rich.table import Table
 
     return Table(*headings, box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False, **more)
+
+
+def natural_width(table: Any) -> int:
+    """Columns of a table of which no cell is cut or wrapped."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, table).maximum

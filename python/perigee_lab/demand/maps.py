@@ -66,6 +66,8 @@ class Cells:
     more_is_better: bool
     weights: npt.NDArray[np.float64]
     """Weights of cells in the mean of several: terminals or traffic to which the value applies."""
+    unknown: str = "no active terminals"
+    """Cells without a value."""
 
 
 def draw(record: Record, what: str, direction: int, t_s: float | None, other: Record | None = None) -> Any:
@@ -166,7 +168,8 @@ def cells(record: Record, what: str, direction: int, t_s: float | None, other: R
     lost = 100 * (1 - _divided(mine["served"], before["served"]))
     known = lost[np.isfinite(lost)]
     high = max(float(np.percentile(known, 98)), 5.0) if len(known) else 100.0
-    return Cells(f"traffic lost against {other.folder.name}", "%", lost, high, False, before["served"])
+    title = f"traffic lost against {other.folder.name}"
+    return Cells(title, "%", lost, high, False, before["served"], "served in neither record")
 
 
 def _divided(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -220,7 +223,7 @@ def _ground(figure: Any, axis: Any, record: Record, found: Cells) -> list[Any]:
         axis.text(0.5, 0.97, note, transform=axis.transAxes, ha="center", va="top", fontsize=8, zorder=8)
     marks = [_mark("s" if many else "o", "#5ec962", text)]
     if not np.isfinite(found.values).all():
-        marks.append(_mark("o", UNKNOWN, "no active terminals"))
+        marks.append(_mark("s" if many else "o", UNKNOWN, found.unknown))
     return marks
 
 

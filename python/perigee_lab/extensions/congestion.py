@@ -76,7 +76,9 @@ class CongestionControl:
     def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
         """A signal from outside the transport.
 
-        "handover begin" (with its expected end, ns), "handover end", "path change" or "probe rtt".
+        "handover begin" (with its expected end, ns), "handover end", "path change" or "probe rtt". The
+        end of a handover is reported `notices.hold` (2.3 s) after its begin, as in SaTCP's testbed, not
+        when the outage is over; the next handover may begin before.
         """
 
     def state(self) -> str:

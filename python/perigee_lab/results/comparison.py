@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.columns import BY_NAME, COLUMNS
-from perigee_lab.results.paired import WORDS, Paired, by_seed, corrected, differences, heading
+from perigee_lab.results.paired import WORDS, Paired, by_seed, corrected, differences, heading, scheme_of
 from perigee_lab.results.run import find_records
 from perigee_lab.results.summary import experiment, finite
 
@@ -92,7 +92,7 @@ def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "good
     """
     _column(metric)
     found = _runs(runs)
-    _check_pairs([(a, b)], found, None)
+    ((a, b),) = _checked_pairs([(a, b)], found, None)
     return differences(by_seed(found, a, metric), by_seed(found, b, metric), metric, a, b)
 
 
@@ -122,8 +122,7 @@ def compare(
     """
     left, right = _runs(runs), None if other is None else _runs(other)
     subtracted = left if right is None else right
-    chosen = list(dict.fromkeys(pairs)) if pairs else _pairs(left, right)
-    _check_pairs(chosen, left, right)
+    chosen = _checked_pairs(list(dict.fromkeys(pairs)) if pairs else _pairs(left, right), left, right)
     if group is not None:
         [r.group(group) for r in (*left, *subtracted)]
     wanted = _wanted(metrics, left, group)
@@ -160,20 +159,24 @@ def _wanted(metrics: Sequence[str] | None, runs: Sequence[Run], group: str | Non
     return list(dict.fromkeys(_column(m) for m in ([metrics] if isinstance(metrics, str) else metrics)))
 
 
-def _check_pairs(pairs: Sequence[tuple[str, str]], left: Sequence[Run], right: Sequence[Run] | None) -> None:
-    """Raises RecordError for pairs that are none, a scheme with itself, or schemes without runs."""
-    seen = set()
+def _checked_pairs(
+    pairs: Sequence[tuple[str, str]], left: Sequence[Run], right: Sequence[Run] | None
+) -> list[tuple[str, str]]:
+    """The pairs by their names in records.
+
+    Raises RecordError for pairs that are none, a scheme with itself, or schemes without runs.
+    """
+    found: dict[tuple[str, str], None] = {}
     for pair in pairs:
         if len(pair) != 2:
             raise RecordError(f"{pair!r} is no pair of schemes")
-        a, b = pair
+        a, b = scheme_of(left, pair[0]), scheme_of(left if right is None else right, pair[1])
         if right is None and a == b:
             raise RecordError(f"both schemes are {a}: name two")
-        if right is None and (b, a) in seen:
+        if right is None and (b, a) in found:
             raise RecordError(f"{a} and {b} are named in both orders: one is enough")
-        seen.add(pair)
-        _checked(left, a)
-        _checked(left if right is None else right, b)
+        found[a, b] = None
+    return list(found)
 
 
 def _schemes(runs: Sequence[Run]) -> list[str]:
@@ -191,11 +194,6 @@ def _pairs(left: Sequence[Run], right: Sequence[Run] | None) -> list[tuple[str, 
     if not found:
         raise RecordError(f"there is only the scheme {_schemes(left)[0]}: compare it with another folder's runs")
     return found
-
-
-def _checked(runs: Sequence[Run], cc: str) -> None:
-    if cc not in _schemes(runs):
-        raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {', '.join(_schemes(runs))}")
 
 
 def _present(runs: Sequence[Run], group: str | None) -> list[str]:

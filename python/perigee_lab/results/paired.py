@@ -149,15 +149,35 @@ def _more_seeds(have: int, deviation: float, half_width: float) -> int | None:
     return enough - have
 
 
+def scheme_of(runs: Iterable[Run], cc: str) -> str:
+    """The name in records of a scheme; one of Python may be called as in its scenario, `python:CLASS` or CLASS.
+
+    Raises RecordError for a scheme without runs, and for a class that several recorded names have.
+    """
+    there = list(dict.fromkeys(r.cc for r in runs))
+    if cc in there:
+        return cc
+    found = [name for name in there if _class(name) and _class(name) == (_class(cc) or cc)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RecordError(f"{cc!r} may be {' or '.join(found)}: name one of them")
+    raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {', '.join(there) or 'none'}")
+
+
+def _class(cc: str) -> str:
+    """The class of `python:CLASS`, FILE.py:CLASS or MODULE:CLASS; empty for other schemes."""
+    return cc.rpartition(":")[2] if ":" in cc else ""
+
+
 def by_seed(runs: Iterable[Run], cc: str, metric: str, group: str | None = None) -> dict[int, float]:
     """Values of a column by seed, over the runs of a scheme that have one, or over a group of their flows.
 
     Raises RecordError.
     """
-    mine = [r for r in runs if r.cc == cc]
-    if not mine:
-        there = ", ".join(dict.fromkeys(r.cc for r in runs)) or "none"
-        raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {there}")
+    runs = list(runs)
+    name = scheme_of(runs, cc)
+    mine = [r for r in runs if r.cc == name]
     rows = {r.seed: r.summary if group is None else r.group(group) for r in mine}
     values = {seed: float(row.get(metric, math.nan)) for seed, row in rows.items()}
     return {seed: v for seed, v in values.items() if not math.isnan(v)}

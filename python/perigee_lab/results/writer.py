@@ -198,7 +198,7 @@ def in_order(name: str, columns: Iterable[str]) -> list[str]:
 def fresh_partial(folder: Path, *, force: bool) -> Path:
     """An empty folder to write into; removes files of a killed run."""
     if folder.exists() and not force:
-        raise RecordError(f"{folder} exists; earlier results are kept unless you say --force")
+        raise RecordError(f"{folder} exists; earlier results are kept unless you say --force (in Python: force=True)")
     partial = folder.with_name(folder.name + PARTIAL)
     return fresh(partial)
 

@@ -134,7 +134,7 @@ class Plan:
         return plan
 
     def _refuse_others(self, out: Path) -> None:
-        kept = "earlier results are kept unless you say --force"
+        kept = "earlier results are kept unless you say --force (in Python: force=True)"
         for j in self.jobs:
             for cc in j.schemes:
                 folder = run_folder(out, cc, j.seed)
