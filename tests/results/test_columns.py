@@ -368,7 +368,6 @@ def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
     run = record(TOTALS)
     lines = beside([run])
     assert [line.split(":")[0] for line in lines] == [
-        "group evening, cubic",
         "completion times of objects, cubic",
         "completion times of pages, cubic",
         "completion times of transfers, cubic",
@@ -377,5 +376,5 @@ def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
         "constant rate beside cubic, 2 flows",
         "ping probe beside cubic",
     ]
-    assert "lost % 6.644" in lines[6]
-    assert lines[7].endswith("without a path 0 times; 10 lost probes")
+    assert "lost % 6.644" in lines[5]
+    assert lines[6].endswith("without a path 0 times; 10 lost probes")

@@ -11,8 +11,9 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import Cli
+from perigee_lab.cli.tables import print_groups
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.beside import beside
+from perigee_lab.common.terminal import table_console
 from perigee_lab.results.manifest import ManifestError
 from perigee_lab.results.manifest import read as read_manifest
 from perigee_lab.results.metrics import flow_rows
@@ -48,7 +49,7 @@ background = true
 """
 
 
-def test_the_run_is_the_foreground_and_a_group_its_flows(tmp_path: Path) -> None:
+def test_the_run_is_the_foreground_and_a_group_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = perigee.loads(MIXED).run()
     flows = {row["flow"]: row for row in flow_rows(run)}
     assert {name: row.get("group") for name, row in flows.items()} == {
@@ -72,14 +73,15 @@ def test_the_run_is_the_foreground_and_a_group_its_flows(tmp_path: Path) -> None
     alone = perigee.loads(MIXED.replace("background = true", "")).run()
     assert alone.summary["goodput_mbps"] > 1.2 * run.summary["goodput_mbps"]
     assert alone.table("flows").equals(run.table("flows")), "the packets are the same"
-    lines = beside([run])
-    assert sum(line.startswith("group web (background), cubic: goodput") for line in lines) == 1
+    print_groups(table_console(), [run])
+    printed = capsys.readouterr().out
+    assert printed.count("group web (background):") == 1
+    assert "cubic" in printed.partition("group web (background):")[2]
     page = payload([run])["table"]
     table = next(g for g in page["groups"] if g["group"] == "web (background)")
     assert table["heads"][:2] == ["goodput Mbit/s", "mean RTT ms"]
     assert [len(row["cells"]) for row in table["rows"]] == [len(table["heads"])]
     assert table["rows"][0]["cells"][table["heads"].index("pages")] == f"{web['pages']:.0f}"
-    assert not [line for line in page["beside"] if line.startswith("group ")], "tables in place of lines"
     with pytest.raises(RecordError, match="there is no group 'games'; there are web, background"):
         run.group("games")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perigee_lab import _core
 from perigee_lab.cli.expectations import Outlets, conclude_expectations
 from perigee_lab.cli.options import count
-from perigee_lab.cli.tables import scheme_table
+from perigee_lab.cli.tables import print_groups, scheme_table
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
@@ -264,6 +264,7 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
     ended = {r.cc for r in results if "broken" in r.manifest}
     schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}
     console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))
+    print_groups(console, results)
     for line in [*beside(results), *about_seeds(results)]:
         print(line)
     warnings = _warnings(results)

@@ -11,12 +11,33 @@ from perigee_lab.common import quoting
 from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perigee_lab.results.metrics import Row
     from perigee_lab.results.run import Run
 
 
 def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
-    """Means, with 95 % intervals if runs differ.
+    """Means, with 95 % intervals if runs differ."""
+    from perigee_lab.results.summary import COLUMNS, shown
+
+    cells = {cc: [shown(rows, name, form, "\n±") for name, _, form in COLUMNS] for cc, rows in schemes.items()}
+    return _by_scheme([heading for _, heading, _ in COLUMNS], cells, width=width, plain=plain)
+
+
+def print_groups(out: Any, runs: Sequence[Run]) -> None:
+    """Prints a table for each group of flows, with schemes in the order of the main table."""
+    from perigee_lab.results.beside import groups
+    from perigee_lab.results.record import in_order
+
+    for table in groups(in_order(runs)):
+        cells = {cc: [cell.replace(" ± ", "\n±") for cell in row] for cc, row in table.cells.items()}
+        print(f"group {table.group}:")
+        out.print(_by_scheme(table.heads, cells, width=out.width, plain=not out.is_terminal))
+
+
+def _by_scheme(headings: Sequence[str], cells: dict[str, list[str]], *, width: int, plain: bool) -> Any:
+    """A row per scheme.
 
     Words of headings are divided where the width requires it; where that does not suffice, metrics
     become rows.
@@ -24,10 +45,7 @@ def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> A
     from rich.console import Console
 
     from perigee_lab.results.columns import one_line
-    from perigee_lab.results.summary import COLUMNS, shown
 
-    cells = {cc: [shown(rows, name, form, "\n±") for name, _, form in COLUMNS] for cc, rows in schemes.items()}
-    headings = [heading for _, heading, _ in COLUMNS]
     for divided in (False, True):
         made = empty_table(plain=plain)
         made.add_column("scheme", no_wrap=True)
@@ -56,6 +74,7 @@ def print_record(folder: Path) -> None:
     runs = find_records(folder)
     out = table_console()
     out.print(scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
+    print_groups(out, runs)
     for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
         print(line)
     warnings = [w for r in runs for w in r.manifest.warnings]

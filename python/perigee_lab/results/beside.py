@@ -83,12 +83,7 @@ class GroupTable:
 
 
 def beside(runs: Sequence[Run]) -> list[str]:
-    """The lines of all side tables (groups, completion times, constant rates, probes, delays), over all seeds."""
-    return [*_groups(runs), *besides_groups(runs)]
-
-
-def besides_groups(runs: Sequence[Run]) -> list[str]:
-    """The lines of the side tables other than those of groups."""
+    """The lines of side tables (completion times, constant rates, probes, delays), over all seeds."""
     return [
         *_completions(runs),
         *_alike(runs, "videos", "video", VIDEO_COLUMNS),
@@ -134,16 +129,6 @@ def _group_columns(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
             columns += [(f"{kind}s", words, "{:.0f}"), (f"{kind}_mean_s", "mean time s", "{:.3f}")]
             columns += [(f"{kind}_p95_s", "p95 time s", "{:.3f}")]
     return columns
-
-
-def _groups(results: Sequence[Run]) -> list[str]:
-    """Groups of flows: a line per group and scheme, without what it has no value of."""
-    return [
-        f"group {table.group}, {cc}: "
-        + ", ".join(f"{head} {cell}" for head, cell in zip(table.heads, cells, strict=True) if cell != "-")
-        for table in groups(results)
-        for cc, cells in table.cells.items()
-    ]
 
 
 def _completions(results: Sequence[Run]) -> list[str]:

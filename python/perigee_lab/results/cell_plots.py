@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, inner, written
-from perigee_lab.common.quantities import TEXT, quantity
+from perigee_lab.common.quantities import TEXT, Quantity, quantity
 from perigee_lab.results import looks
 from perigee_lab.results.columns import COLUMNS, named
 
@@ -251,9 +251,9 @@ def _scale(sweep: Sweep, key: str) -> Scale:
     values = _values(sweep, key)
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         return Scale({v: float(v) for v in values})
-    found = [quantity(v) if isinstance(v, str) else None for v in values]
-    kinds = {None if q is None else (q.kind, q.unit) for q in found}
-    kind, unit = kinds.pop() if len(kinds) == 1 and None not in kinds else (TEXT, "")
+    found = [quantity(v) if isinstance(v, str) else Quantity(TEXT, "", "") for v in values]
+    kinds = {(q.kind, q.unit) for q in found}
+    kind, unit = kinds.pop() if len(kinds) == 1 else (TEXT, "")
     if kind == TEXT:
         return Scale({v: float(i) for i, v in enumerate(values)}, ticks=[_text(v) for v in values])
     sizes = {v: float(q.value) for v, q in zip(values, found, strict=True)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab import _core
 from perigee_lab.common.reading import read_text
 from perigee_lab.results import looks
-from perigee_lab.results.beside import besides_groups, groups, said_once
+from perigee_lab.results.beside import beside, groups, said_once
 from perigee_lab.results.checked import consistent
 from perigee_lab.results.columns import TABLE, one_line
 from perigee_lab.results.leaders import leaders
@@ -213,7 +213,7 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
         "runs": len({r.seed for r in runs}),
         "remarks": about_seeds(runs),
         "groups": _groups(runs, labels),
-        "beside": besides_groups(runs)[:MAX_LINES],
+        "beside": beside(runs)[:MAX_LINES],
     }
 
 
