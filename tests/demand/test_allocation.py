@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The fluid's allocations against linear programmes (HiGHS), on small random networks."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -75,6 +77,37 @@ def test_max_min_rates_are_those_of_successive_linear_programmes(seed: int) -> N
     found, gap = _core.allocate(capacity, demands)
     assert gap == 0.0
     np.testing.assert_allclose(found, successive(capacity, demands), rtol=1e-4)
+
+
+def _number(cell: int, direction: int, *, first: int) -> int:
+    return 2 * (first + cell) + direction
+
+
+def between_cells(seed: int, *, cells: int = 4, pairs: int = 12) -> tuple[list[float], list[Demand]]:
+    """Traffic between cells: beams and radios at both ends, in opposite directions, and links between them."""
+    draw = np.random.default_rng(seed)
+    # Beams down and up, radios down and up, links from one satellite to the next in each direction.
+    beam, radio, link = (partial(_number, first=first) for first in (0, cells, 2 * cells))
+    capacity = (10 ** draw.uniform(6, 8, 6 * cells)).tolist()
+    found: list[Demand] = []
+    for _ in range(pairs):
+        here, there = draw.choice(cells, 2, replace=False).tolist()
+        for up in (0, 1):
+            low, high = min(here, there), max(here, there)
+            used = [beam(here, up), radio(here, up), beam(there, 1 - up), radio(there, 1 - up)]
+            used += [link(c, int((here < there) == bool(up))) for c in range(low, high)]
+            limit = float(10 ** draw.uniform(5, 8))
+            found.append((float(draw.uniform(0.2, 5.0)), limit, [(r, 1.0) for r in used]))
+    return capacity, found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rates_between_cells_are_those_of_successive_linear_programmes(seed: int) -> None:
+    capacity, demands = between_cells(seed)
+    found, _ = _core.allocate(capacity, demands)
+    np.testing.assert_allclose(found, successive(capacity, demands), rtol=1e-4)
+    load = matrix(capacity, demands) @ found
+    assert (load <= np.array(capacity) * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 4.0])

@@ -300,6 +300,16 @@ def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path
         ("active = 0.1", 'exchanges = "nameless.csv"', "line 2: no name"),
         ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucina"', 'did you mean "Fucino"'),
         ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucino"\nat = "2 h"', "must be before the end"),
+        ("active = 0.1", 'to = "cities"', "gateways, gravity, shares"),
+        ("active = 0.1", "exponent = 2", 'to = "gravity"'),
+        ("active = 0.1", 'to = "shares"\nshares = "shares.csv"\npeers = 3', "peers"),
+        ("active = 0.1", "cells_up = 0.5", "cells_up"),
+        ("active = 0.1", 'to = "gravity"\nexponent = 5', "exponent"),
+        ("active = 0.1", 'to = "gravity"\ncount = 1', "only one cell has terminals"),
+        ("active = 0.1", 'to = "gravity"\ncells_down = 0\ncells_up = 0', "cells_down and cells_up are both zero"),
+        ("active = 0.1", 'to = "shares"', 'add shares = "FILE.csv"'),
+        ("active = 0.1", 'to = "shares"\nshares = "none.csv"', "none.csv"),
+        ("active = 0.1", 'to = "shares"\nshares = "gateways.csv"', 'no column "from"; found name, lat, lon'),
         ('starlink-shell1"', 'starlink-shell1"\n[source.chain]', "source"),
     ],
 )
@@ -329,6 +339,40 @@ def test_a_wrong_row_is_named_with_its_value_and_what_is_allowed(row: str, says:
     done = cli("demand", "run", "s.toml", "--out", "out")
     assert done.returncode == 2
     assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("Rom,Vienna,1", 'line 3: from is "Rom"; expected the name of a cell; did you mean "Rome"?'),
+        ("Rome,Rome,1", 'line 3: from and to are both "Rome"; expected two cells'),
+        ("Rome,Madrid,2", 'line 3: "Rome" to "Madrid" is listed twice'),
+        ("Rome,Vienna,-1", 'line 3: share is "-1"; expected a number from 0'),
+        ("Rome,Vienna,NaN", 'line 3: share is "NaN"'),
+        ("Rome,Vienna", "line 3: 2 cells, the header has 3"),
+    ],
+)
+def test_a_wrong_share_is_named_with_its_row_and_value(row: str, says: str, cli: Cli, tmp_path: Path) -> None:
+    path = scenario(tmp_path, minutes=10)
+    path.write_text(path.read_text().replace("active = 0.1", 'active = 0.1\nto = "shares"\nshares = "shares.csv"'))
+    (tmp_path / "shares.csv").write_text(f"from,to,share\nRome,Madrid,1\n{row}\n")
+    done = cli("demand", "run", "s.toml", "--out", "out")
+    assert done.returncode == 2
+    assert "shares.csv: " + says in done.stderr
+
+
+def test_shares_of_a_file_carry_traffic_between_cells(cli: Cli, tmp_path: Path) -> None:
+    path = scenario(tmp_path, minutes=10)
+    keys = 'active = 0.1\nto = "shares"\nshares = "shares.csv"\ncells_down = 0.2\ncells_up = 0.9'
+    path.write_text(path.read_text().replace("active = 0.1", keys))
+    (tmp_path / "shares.csv").write_text("from,to,share\nRome,Madrid,3\nRome,Vienna,1\nVienna,Rome,1\n")
+    done = cli("demand", "run", "s.toml", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert max(json.loads(done.stdout)["conservation"].values()) <= 1e-9
+    cells = Record(tmp_path / "out").table("cells")
+    parts = ["elastic_bps", "inelastic_bps", "no_gateway_bps", "no_capacity_bps"]
+    offered = cells["elastic_offered_bps"] + cells["inelastic_offered_bps"]
+    np.testing.assert_allclose(cells[parts].sum(axis=1), offered, rtol=1e-9)
 
 
 def test_a_demand_without_flows_is_checked_and_not_run(cli: Cli, tmp_path: Path) -> None:

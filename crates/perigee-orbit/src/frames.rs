@@ -134,7 +134,7 @@ impl Ellipsoid {
 }
 
 /// Mean radius of the Earth, for distances along the ground.
-const MEAN_RADIUS_M: f64 = 6_371_008.8;
+pub const MEAN_RADIUS_M: f64 = 6_371_008.8;
 
 /// Distance along the ground, on a sphere (haversine formula).
 pub fn great_circle_m(a: GeoPoint, b: GeoPoint) -> f64 {

@@ -34,7 +34,12 @@ _SERVED = (
     Column("elastic_bps", "float64", "bit/s", "elastic traffic carried"),
     Column("inelastic_offered_bps", "float64", "bit/s", "inelastic traffic offered by the active terminals"),
     Column("inelastic_bps", "float64", "bit/s", "inelastic traffic carried"),
-    Column("no_gateway_bps", "float64", "bit/s", "unserved because no satellite in view reaches a gateway"),
+    Column(
+        "no_gateway_bps",
+        "float64",
+        "bit/s",
+        "unserved because no satellite in view reaches a gateway, or the other cell",
+    ),
     Column("no_capacity_bps", "float64", "bit/s", "unserved for lack of capacity; offered = carried + both of these"),
 )
 TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {
@@ -70,11 +75,13 @@ TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {
                 "rtt_ms",
                 "float32",
                 "ms",
-                "propagation to the gateway (or its exchange) and back, mean over terminals; NaN = none",
+                "propagation to the gateway (or its exchange) or other cell and back, mean over terminals; NaN = none",
             ),
             Column("isls", "float32", "", "ISLs on the path, mean over terminals; NaN = no path"),
             Column("gateway", "int32", "", "vertex of the gateway with the most of its terminals; -1 = none"),
-            Column("reached", "float32", "", "fraction of its active terminals that reach a gateway"),
+            Column(
+                "reached", "float32", "", "fraction of its active terminals that reach a gateway, or the other cells"
+            ),
         ),
     ),
     "links": (

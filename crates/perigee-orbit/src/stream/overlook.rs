@@ -141,7 +141,12 @@ impl Overlook {
         tree.search(self.mesh.graph(), gates, &[]);
     }
 
-    /// The same where ISLs cost more than their length. `detours` has an entry for each ISL and is
+    /// Shortest paths to a satellite (`gate`) from those of `targets`; distances of others are upper bounds.
+    pub fn search_for(&self, tree: &mut Tree, gate: Access, targets: &[Access]) {
+        tree.search(self.mesh.graph(), &[gate], targets);
+    }
+
+    /// The same as [`Overlook::search`] where ISLs cost more than their length. `detours` has an entry for each ISL and is
     /// the same in both directions of a link.
     pub fn search_around(&self, tree: &mut Tree, gates: &[Access], detours: &Detours) {
         let graph = self.mesh.graph();

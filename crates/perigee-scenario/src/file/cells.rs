@@ -93,10 +93,10 @@ fn column(head: &[&str], names: &[&str]) -> Option<usize> {
 }
 
 /// Rows with the numbers of their lines.
-type Rows<'a> = Vec<(usize, Vec<&'a str>)>;
+pub(super) type Rows<'a> = Vec<(usize, Vec<&'a str>)>;
 
 /// Names of the columns and rows of a table.
-fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
+pub(super) fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     let Some((_, head)) = lines.next() else { return Err("the file is empty".into()) };
     let cells = |line: &'_ str| -> Vec<String> { line.split(',').map(|c| c.trim().to_string()).collect() };
@@ -113,7 +113,7 @@ fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
     Ok((head, rows))
 }
 
-fn number(
+pub(super) fn number(
     row: &[&str],
     column: usize,
     head: &[&str],

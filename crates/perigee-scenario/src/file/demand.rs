@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[demand]`: many users as a fluid, for `perigee demand`.
 
+use crate::file::cell_shares;
 use crate::file::cells::{self, Cell, MAX_CELLS};
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -16,6 +17,8 @@ use std::path::PathBuf;
 const STEP: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
 /// Names that a message lists.
 const MOST_LISTED: usize = 100;
+/// Most cells with traffic by gravity: the model compares all pairs.
+const MAX_GRAVITY: usize = 10_000;
 const INTERVAL: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
 
 parameters! {
@@ -38,6 +41,12 @@ parameters! {
     route: String = key(Notation::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: shortest; load-aware = around ISLs that shortest paths would saturate");
     fairness: String = key(Notation::Word(&["max-min", "proportional", "alpha"]), "max-min", "fairness of the (weighted) allocation of capacity to elastic traffic");
     alpha: f64 = key(Notation::Number(0.2, 8.0), "2", "parameter of alpha fairness: 1 = proportional; larger values approach max-min"), only &[Only::With("fairness", &["alpha"])];
+    to: String = key(Notation::Word(&["gateways", "gravity", "shares"]), "gateways", "the other ends of the terminals' traffic: gateways; gravity = terminals of other cells, in proportion to their number and to the distance; shares = those of a file. Traffic between cells crosses ISLs from satellite to satellite, without a gateway");
+    exponent: f64 = key(Notation::Number(0.0, 4.0), "1", "traffic between cells falls with this power of the great-circle distance (at least 10 km); 0 = with the number of terminals only"), only &[Only::With("to", &["gravity"])];
+    peers: usize = key(Notation::Int(1, 1000), "16", "number of other cells with which a cell has traffic, those with the largest shares"), only &[Only::With("to", &["gravity"])];
+    shares: Option<PathBuf> = optional(Notation::File, "CSV file with columns from, to, share: names of cells, and the share of `to` in the traffic of `from` with other cells, relative to its other rows; cells without rows have traffic with gateways only"), only &[Only::With("to", &["shares"])];
+    cells_down: f64 = key(Notation::Share(0.0, 1.0), "1", "fraction of the downlink traffic that comes from other cells, not from gateways"), only &[Only::Without("to", &["gateways"])];
+    cells_up: f64 = key(Notation::Share(0.0, 1.0), "1", "fraction of the uplink traffic that goes to other cells, not to gateways"), only &[Only::Without("to", &["gateways"])];
     isl: Option<BitRate> = optional(Notation::Rate, "capacity of an ISL in each direction; default: that of [port.isl], or 10 Gbit/s");
     step: Nanos = key(STEP, "15 s", "interval between allocations");
     record: Nanos = key(INTERVAL, "60 s", "averaging interval of rows of cells; a multiple of step");
@@ -111,6 +120,8 @@ pub struct DemandSpec {
     pub activity: Vec<(f64, f64)>,
     /// Internet exchanges: name and place.
     pub exchanges: Vec<(String, GeoPoint)>,
+    /// Shares of traffic between cells: from, to (numbers of cells), share.
+    pub shares: Vec<(u32, u32, f64)>,
     /// Files that it names.
     pub files: Vec<PathBuf>,
 }
@@ -144,11 +155,24 @@ impl Demand {
         }
         let exchanges = self.exchanges().map_err(|p| problems.push(p)).ok();
         self.check_capacities(nodes, cells.as_deref().unwrap_or_default(), problems);
+        let shares = cells.as_deref().map(|cells| self.shares(cells)).transpose();
+        let shares = shares.map_err(|p| problems.push(p)).ok().flatten();
         if problems.len() > before {
             return None;
         }
-        let files = [&self.file, &self.activity, &self.exchanges].into_iter().flatten().cloned().collect();
-        Some(DemandSpec { cells: cells?, activity: activity?, exchanges: exchanges?, files, keys: self })
+        let files = [&self.file, &self.activity, &self.exchanges, &self.shares]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        Some(DemandSpec {
+            cells: cells?,
+            activity: activity?,
+            exchanges: exchanges?,
+            shares: shares?,
+            files,
+            keys: self,
+        })
     }
 
     fn check_times(&self, duration: Nanos, problems: &mut Vec<Problem>) {
@@ -201,6 +225,37 @@ impl Demand {
                 problems.extend(unknown(&c.written, key, names.as_deref().unwrap_or_default(), known));
             }
         }
+    }
+
+    /// Checks the keys of traffic between cells, and reads the file of shares.
+    fn shares(&self, cells: &[Cell]) -> Result<Vec<(u32, u32, f64)>, Problem> {
+        let c = &self.written;
+        if self.to == "gateways" {
+            return Ok(Vec::new());
+        }
+        if self.cells_down == 0.0 && self.cells_up == 0.0 {
+            let p = c.problem("to", "no effect: cells_down and cells_up are both zero");
+            return Err(p.hint("set one of them above zero, or to = \"gateways\""));
+        }
+        if self.to == "gravity" {
+            let places = cells.iter().filter(|cell| cell.terminals > 0.0).count();
+            return match places {
+                0 | 1 => Err(c.problem("to", "only one cell has terminals; gravity requires two or more")),
+                n if n > MAX_GRAVITY => {
+                    let p = c.problem("to", format!("gravity between {n} cells"));
+                    let p = p.allowed(format!("at most {MAX_GRAVITY}"));
+                    Err(p.hint("merge them with grid = \"1 deg\", or take the largest with count"))
+                }
+                _ => Ok(Vec::new()),
+            };
+        }
+        let Some(file) = &self.shares else {
+            let p = c.problem("to", "to = \"shares\" requires a file of shares");
+            return Err(p.hint("add shares = \"FILE.csv\" with columns from, to, share"));
+        };
+        let text = files::read(file).map_err(|why| c.problem("shares", why))?;
+        let wrong = |why: String| c.problem("shares", format!("{}: {why}", file.display()));
+        cell_shares::parse(&text, cells).map_err(wrong)
     }
 
     fn exchanges(&self) -> Result<Vec<(String, GeoPoint)>, Problem> {

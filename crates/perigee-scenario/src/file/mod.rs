@@ -19,6 +19,7 @@ pub mod background;
 pub mod beam;
 pub mod bursts;
 pub mod case;
+mod cell_shares;
 pub mod cells;
 pub mod change;
 pub mod checked;

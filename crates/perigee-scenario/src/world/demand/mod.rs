@@ -6,9 +6,12 @@
 //! are joined in order, so that results do not depend on the number of threads. Routes and views
 //! come from [`perigee_orbit::stream::overlook`], rates from [`perigee_fluid`].
 
+pub mod between;
+mod exits;
 pub mod setting;
 pub mod spreading;
 pub mod step;
+mod table;
 pub mod tally;
 
 use crate::file::error::ScenarioError;
@@ -147,6 +150,10 @@ impl DemandRun {
                 "gateway": s.gateways[f.gateway].name,
                 "from_s": seconds(f.from), "to_s": seconds(f.to.min(s.duration)), "left": f.left,
             })).collect::<Vec<_>>(),
+            "between": s.between.as_ref().map(|b| json!({
+                "down": b.part[0], "up": b.part[1], "covered": b.covered,
+                "pairs": b.peers.iter().map(Vec::len).sum::<usize>(),
+            })),
             "report": s.sky.report(),
             "warnings": s.warnings,
         })
@@ -199,6 +206,9 @@ mod tests {
             "spread = \"even\"\nsatellites = 2\nroute = \"load-aware\"\nisl = \"1 Gbit\"",
             "gateway = \"balanced\"\ngateways = 2\nfairness = \"proportional\"",
             "fairness = \"alpha\"\nalpha = 3\ngrid = \"5 deg\"",
+            "to = \"gravity\"\ncells_down = 0.1\ncells_up = 0.5\ngateway = \"balanced\"",
+            "to = \"gravity\"\nexponent = 0\npeers = 59\nroute = \"load-aware\"\nisl = \"100 Mbit\"",
+            "to = \"gravity\"\nfairness = \"proportional\"\npeers = 4\ncells_down = 0.3",
         ] {
             let c = run("starlink-shell1", more, "").chunk(0, None).unwrap();
             assert!(served(&c) > 1e9, "{more}");
@@ -216,11 +226,13 @@ mod tests {
         let text = |c: &Chunk| format!("{:?} {:?} {:?} {:?}", c.cells, c.paths, c.links, c.steps);
         let more =
             "record_links = \"60 s\"\nroute = \"load-aware\"\nisl = \"1 Gbit\"\ngateway = \"balanced\"";
-        let run = run("starlink-shell1", more, "");
-        assert_eq!(run.chunks(), 3);
-        let last = text(&run.chunk(2, Some(1)).unwrap());
-        for threads in [2, 3, 4, 8] {
-            assert_eq!(text(&run.chunk(2, Some(threads)).unwrap()), last, "{threads} threads");
+        for to in ["", "\nto = \"gravity\"\ncells_down = 0.1"] {
+            let run = run("starlink-shell1", &format!("{more}{to}"), "");
+            assert_eq!(run.chunks(), 3);
+            let last = text(&run.chunk(2, Some(1)).unwrap());
+            for threads in [2, 3, 4, 8] {
+                assert_eq!(text(&run.chunk(2, Some(threads)).unwrap()), last, "{threads} threads");
+            }
         }
     }
 
@@ -261,6 +273,54 @@ mod tests {
             served(&run("starlink-shell1", &more, "").chunk(0, None).unwrap())
         };
         assert!(with("load-aware") > 1.1 * with("shortest"));
+    }
+
+    #[test]
+    fn traffic_between_cells_survives_the_loss_of_all_gateways_and_loads_both_ends() {
+        let fail = "[[demand.failure]]\ngateway = [\"Raisting\", \"Fucino\"]\nat = \"5 min\"\n";
+        let all = run("starlink-shell1", "to = \"gravity\"", fail).chunk(0, None).unwrap();
+        let rest = run("starlink-shell1", "to = \"gravity\"\ncells_down = 0.25\ncells_up = 0.25", fail);
+        let rest = rest.chunk(0, None).unwrap();
+        assert_eq!((all.unreached, rest.unreached), (0, 0));
+        for s in &all.steps {
+            // Everything that a cell receives, another one sends: beams have the limits of both directions.
+            assert!(s.served.no_gateway == 0.0 && s.served.elastic[1] > 1e9);
+        }
+        for s in rest.steps.iter().filter(|s| s.t.0 >= 300_000_000_000) {
+            let offered = s.served.elastic[0] + s.served.inelastic[0];
+            assert!((s.served.no_gateway / offered - 0.75).abs() < 1e-9, "{}", s.served.no_gateway / offered);
+        }
+        assert!(all.links.iter().all(|l| !matches!(l.link, Link::Gateway(_) | Link::Feeder(..))));
+        let radios = |d: u8| -> f64 {
+            let of = |l: &&tally::LinkRow| matches!(l.link, Link::Radio(_)) && l.direction == d;
+            all.links.iter().filter(of).map(|l| l.mean_bps).sum()
+        };
+        // Every bit goes up once and comes down once, in whichever direction it counts.
+        assert!((radios(0) / radios(1) - 1.0).abs() < 1e-9);
+        let sent: f64 = all.steps.iter().map(|s| s.served.elastic[1] + s.served.inelastic[1]).sum();
+        let steps = all.steps.len() as f64 / 2.0;
+        let intervals = all.links.iter().map(|l| l.t).collect::<std::collections::BTreeSet<_>>().len() as f64;
+        assert!((radios(0) / intervals / (sent / steps) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_traffic_between_cells_gateways_carry_what_they_did() {
+        let none = run("starlink-shell1", "", "").chunk(0, None).unwrap();
+        // All pairs, but a billionth of the traffic.
+        let more = "to = \"gravity\"\ncells_down = 1e-9\ncells_up = 1e-9";
+        let few = run("starlink-shell1", more, "").chunk(0, None).unwrap();
+        for (a, b) in none.steps.iter().zip(&few.steps) {
+            assert!((a.served.elastic[1] / b.served.elastic[1] - 1.0).abs() < 1e-6);
+            assert!((a.served.below - b.served.below).abs() < 1e-6 * a.served.active);
+        }
+    }
+
+    #[test]
+    fn satellites_without_links_connect_cells_only_below_themselves() {
+        let c = run("oneweb", "to = \"gravity\"", "").chunk(0, None).unwrap();
+        let served = c.steps[0].served;
+        assert!(served.no_gateway > 0.0 && served.elastic[1] > 0.0);
+        assert!(c.paths.iter().all(|p| p.isls.is_nan() || p.isls == 0.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::file::demand::{self, Demand, DemandSpec};
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{Constellation, Source};
+use crate::world::demand::between::Between;
 use crate::world::radio::RadioTable;
 use crate::world::sky_spec;
 use perigee_orbit::frames::great_circle_m;
@@ -133,6 +134,7 @@ pub struct Setting {
     /// Gateways of a satellite's traffic; 1 = the nearest.
     pub ways: usize,
     pub load_aware: bool,
+    pub between: Option<Between>,
     pub fairness: Fairness,
     pub step: Nanos,
     pub record: Nanos,
@@ -185,6 +187,7 @@ impl Setting {
             satellites: if keys.spread == "nearest" { 1 } else { keys.satellites },
             ways: if keys.gateway == "balanced" { keys.gateways } else { 1 },
             load_aware: keys.route == "load-aware",
+            between: Between::new(spec),
             fairness: match keys.fairness.as_str() {
                 "proportional" => Fairness::Alpha(1.0),
                 "alpha" => Fairness::Alpha(keys.alpha),

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One step of a demand: groups of terminals with their paths, and their rates.
 //!
-//! A group is the terminals of a cell that use one satellite and one path to one gateway. Each plan
-//! of a group is a demand of the fluid, downwards and upwards. Resources are the beams between a
-//! satellite and a cell, the radio of a satellite, ISLs, the antenna of a gateway for a satellite,
-//! and the gateway.
+//! A group is the terminals of a cell that use one satellite and one path, to a gateway or to another
+//! cell ([`between`](super::between)). Each plan of a group is a demand of the fluid, downwards and
+//! upwards. Resources are the beams between a satellite and a cell, the radio of a satellite, ISLs, the
+//! antenna of a gateway for a satellite, and the gateway. Traffic between cells uses beams and radios at
+//! both its ends, those of the other cell in the opposite direction.
 
-use crate::world::demand::setting::{Fairness, Setting, Spread, DOWN, UP};
+use crate::world::demand::between::Detour;
+use crate::world::demand::exits::Exits;
+use crate::world::demand::setting::{Fairness, Setting, Spread, TerminalPlan, DOWN, UP};
 use crate::world::demand::spreading::Shares;
+use crate::world::demand::table::Table;
 use perigee_fluid::{alpha_fair, max_min, Problem};
-use perigee_orbit::links::length::{Access, Weight, UNREACHABLE};
-use perigee_orbit::paths::tree::{Tree, DOWN as LANDS};
+use perigee_orbit::links::length::{Access, Weight};
 use perigee_orbit::stream::overlook::{KnownIsls, Overlook};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -29,22 +32,26 @@ pub struct Group {
     pub satellite: u32,
     /// Number of the path.
     pub path: u32,
+    /// The cell at the other end; `None` = a gateway.
+    pub peer: Option<u32>,
     /// Active terminals.
     pub terminals: f64,
+    /// Share of their traffic, down and up.
+    pub part: [f64; 2],
     /// One-way propagation, in millimetres.
     pub length: Weight,
 }
 
-/// A path from a satellite to a gateway.
+/// A path from a satellite to a gateway, or to the satellite over another cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GatewayPath {
-    /// ISLs, by number, in the direction of the gateway.
+pub struct Way {
+    /// ISLs, by number, from the satellite on.
     pub isls: Vec<u32>,
-    /// Satellite over the gateway.
+    /// The last satellite.
     pub exit: u32,
-    /// Gateway.
-    pub gateway: u32,
-    /// Length with the link to the gateway and its fibre, in millimetres of vacuum.
+    /// Gateway; `None` = another cell, see [`Group::peer`].
+    pub gateway: Option<u32>,
+    /// Length, with the link to the gateway and its fibre, in millimetres of vacuum.
     pub length: Weight,
 }
 
@@ -74,6 +81,8 @@ pub struct Rates {
     pub loads: Vec<(Link, f64, f64)>,
     /// Largest excess of a load over a capacity, relative.
     pub excess: f64,
+    /// Sums of the loads of gateways and of radios, in bit/s.
+    pub carried: [f64; 2],
     /// Difference between what groups get and what gateways and radios carry, relative.
     pub lost: f64,
     /// Duality gap of proportional and alpha-fair rates, relative; 0 for max–min.
@@ -87,17 +96,22 @@ pub struct Outcome {
     pub t: Nanos,
     /// Active terminals of each cell.
     pub active: Vec<f64>,
-    /// Groups, in the order of the cells.
+    /// Number of satellites that serve each cell.
+    pub serving: Vec<u32>,
+    /// Groups: those with gateways in the order of the cells, then those with other cells.
     pub groups: Vec<Group>,
     /// Their paths.
-    pub ways: Vec<GatewayPath>,
+    pub ways: Vec<Way>,
+    /// Terminals of each cell whose traffic has no path, down and up: their number times the share of
+    /// their traffic.
+    pub without: Vec<[f64; 2]>,
     /// Down and up.
     pub rates: [Rates; 2],
 }
 
 /// Routes of a step: paths of each satellite that serves cells, and the share of its traffic on each.
 struct Routes {
-    ways: Vec<GatewayPath>,
+    ways: Vec<Way>,
     /// Of each satellite: number of the path and share.
     of: BTreeMap<u32, Vec<(u32, f64)>>,
 }
@@ -116,8 +130,10 @@ impl Setting {
         let spread = self.spread(&seen, &exits, &active);
         let on = spread.amounts(&active, self.sky.constellation().len());
         let routes = self.routes(&exits, &on, &left);
-        let groups = groups(&seen, &spread, &routes, &active);
-        let mut outcome = Outcome { t, active, groups, ways: routes.ways, rates: Default::default() };
+        let mut outcome = self.groups(t, &seen, &spread, routes, active);
+        if let Some(between) = &self.between {
+            between.add(&mut outcome, &seen, &spread);
+        }
         self.allocate(&mut outcome, &seen, &left);
         if self.load_aware && self.avoid(&mut outcome, &seen, &left) {
             self.allocate(&mut outcome, &seen, &left);
@@ -125,10 +141,50 @@ impl Setting {
         Ok(outcome)
     }
 
+    /// Groups of all cells with paths to gateways.
+    fn groups(
+        &self,
+        t: Nanos,
+        seen: &Overlook,
+        spread: &Shares,
+        routes: Routes,
+        active: Vec<f64>,
+    ) -> Outcome {
+        let mut groups = Vec::new();
+        let mut without = vec![[0.0; 2]; active.len()];
+        let mut serving = vec![0; active.len()];
+        for (cell, &terminals) in active.iter().enumerate() {
+            let between = self.between.as_ref().map_or([0.0; 2], |b| b.part_of(cell));
+            let part = between.map(|p| 1.0 - p);
+            let mut reached = false;
+            for (satellite, share) in spread.of(cell) {
+                let range = range(seen, cell, satellite);
+                let ways = routes.of.get(&satellite).map_or(&[][..], Vec::as_slice);
+                let on_way = |part_of: f64| terminals * share * part_of;
+                let any = ways.iter().any(|w| on_way(w.1) > 0.0);
+                reached |= any;
+                serving[cell] += u32::from(any || (between != [0.0; 2] && on_way(1.0) > 0.0));
+                for &(path, part_of) in ways.iter().filter(|w| part != [0.0; 2] && on_way(w.1) > 0.0) {
+                    let length = range + routes.ways[path as usize].length;
+                    let (cell, terminals) = (cell as u32, on_way(part_of));
+                    groups.push(Group { cell, satellite, path, peer: None, terminals, part, length });
+                }
+            }
+            // Satellites that reach a gateway come first: either all terminals of a cell have a path to one, or none.
+            if !reached {
+                without[cell] = part.map(|p| terminals * p);
+            }
+        }
+        Outcome { t, active, serving, groups, ways: routes.ways, without, rates: Default::default() }
+    }
+
     /// Satellites of each cell, and the share of its terminals on each.
     fn spread(&self, seen: &Overlook, exits: &Exits, active: &[f64]) -> Shares {
         let options = seen.places.iter().map(|view| {
             let mut usable: Vec<Access> = view.iter().copied().filter(|a| exits.reaches(a.sat)).collect();
+            if usable.is_empty() && self.between.is_some() {
+                usable.clone_from(view);
+            }
             usable.sort_unstable_by_key(|a| (a.range, a.sat));
             usable.truncate(self.satellites);
             usable.into_iter().map(|a| a.sat).collect()
@@ -181,13 +237,16 @@ impl Setting {
         };
         let detours: Vec<Weight> = used.iter().map(cost).collect();
         let exits = Exits::around(seen, left, &self.fibre(), &detours);
+        let pairs = Detour::new(outcome, seen, &detours);
         let mut other: BTreeMap<u32, Option<u32>> = BTreeMap::new();
         let before = outcome.groups.len();
         let mut groups = Vec::with_capacity(2 * before);
         for g in std::mem::take(&mut outcome.groups) {
             let way = *other.entry(g.path).or_insert_with(|| {
-                let found = exits.nearest(g.satellite, 1);
-                let new = exits.way(g.satellite, found.first()?.1);
+                let new = match g.peer {
+                    None => exits.way(g.satellite, exits.nearest(g.satellite, 1).first()?.1),
+                    Some(_) => pairs.way(g.satellite, outcome.ways[g.path as usize].exit)?,
+                };
                 (new != outcome.ways[g.path as usize]).then(|| {
                     outcome.ways.push(new);
                     outcome.ways.len() as u32 - 1
@@ -211,36 +270,56 @@ impl Setting {
         self.gateways.iter().map(|g| g.exchange.as_ref().map_or(0, |e| e.length)).collect()
     }
 
-    /// Rates of all groups, down and up.
+    /// Rates of all groups, down and up. Traffic between cells uses capacities of both directions, which
+    /// are then shared in one problem.
     fn allocate(&self, outcome: &mut Outcome, seen: &Overlook, left: &[f64]) {
         let table = Table::new(self, outcome, seen);
-        let (down, up) =
-            rayon::join(|| self.rates(outcome, &table, left, DOWN), || self.rates(outcome, &table, left, UP));
-        outcome.rates = [down, up];
+        let rates = |directions: &[usize]| self.rates(outcome, &table, left, directions);
+        let both = if outcome.groups.iter().any(|g| g.peer.is_some()) {
+            rates(&[DOWN, UP])
+        } else {
+            let (mut down, up) = rayon::join(|| rates(&[DOWN]), || rates(&[UP]));
+            down.extend(up);
+            down
+        };
+        outcome.rates = both.try_into().expect("rates of two directions");
     }
 
-    fn rates(&self, outcome: &Outcome, table: &Table, left: &[f64], direction: usize) -> Rates {
+    /// Capacity of each resource in a direction, in bit/s.
+    fn capacities(&self, table: &Table, left: &[f64], direction: usize) -> Vec<f64> {
         let caps = self.capacity[direction];
-        let capacity: Vec<f64> = table
-            .links
-            .iter()
-            .map(|link| match *link {
-                Link::Isl(..) => self.isl_bps,
-                Link::Radio(_) => caps.satellite,
-                Link::Feeder(g, _) => caps.feeder * left[g as usize],
-                Link::Gateway(g) => self.gateways[g as usize].capacity_bps[direction] * left[g as usize],
-                Link::Beam(_, cell) => self.beam_bps[cell as usize][direction],
-            })
-            .collect();
-        let n = outcome.groups.len() * self.plans.len();
+        let of = |link: &Link| match *link {
+            Link::Isl(..) => self.isl_bps,
+            Link::Radio(_) => caps.satellite,
+            Link::Feeder(g, _) => caps.feeder * left[g as usize],
+            Link::Gateway(g) => self.gateways[g as usize].capacity_bps[direction] * left[g as usize],
+            Link::Beam(_, cell) => self.beam_bps[cell as usize][direction],
+        };
+        table.links.iter().map(of).collect()
+    }
+
+    /// Rates in some directions, which share capacity where groups have another cell at their end.
+    fn rates(&self, outcome: &Outcome, table: &Table, left: &[f64], directions: &[usize]) -> Vec<Rates> {
+        let links = table.links.len();
+        let capacity: Vec<f64> = directions.iter().flat_map(|&d| self.capacities(table, left, d)).collect();
+        let path = |group: usize, direction: usize| {
+            let block = move |d: usize| directions.iter().position(|x| *x == d).unwrap_or_default();
+            table.path(group, direction).map(move |(d, r)| (block(d) * links) as u32 + r)
+        };
+        let groups = || outcome.groups.iter().enumerate();
         let mut p = Problem::new(capacity.clone());
-        let mut inelastic = vec![0.0; n];
+        let mut inelastic = vec![0.0; outcome.groups.len() * self.plans.len() * directions.len()];
         let mut load = vec![0.0; capacity.len()];
-        if self.plans.iter().any(|plan| plan.inelastic_bps[direction] > 0.0) {
-            for (i, g) in outcome.groups.iter().enumerate() {
-                for plan in &self.plans {
-                    let wanted = g.terminals * plan.share * plan.inelastic_bps[direction].min(caps.terminal);
-                    p.add(wanted, wanted, table.path(i, direction));
+        let any = |plan: &TerminalPlan| directions.iter().any(|d| plan.inelastic_bps[*d] > 0.0);
+        if self.plans.iter().any(any) {
+            for &d in directions {
+                let terminal = self.capacity[d].terminal;
+                for (i, g) in groups() {
+                    for plan in &self.plans {
+                        let wanted =
+                            g.terminals * plan.share * plan.inelastic_bps[d].min(terminal) * g.part[d];
+                        p.add(wanted, wanted, path(i, d));
+                    }
                 }
             }
             let found = max_min(&p);
@@ -248,12 +327,15 @@ impl Setting {
             p.clear_demands();
             p.capacity.iter_mut().zip(&load).for_each(|(c, l)| *c = (*c - l).max(0.0));
         }
-        for (i, g) in outcome.groups.iter().enumerate() {
-            for plan in &self.plans {
-                let room = (caps.terminal - plan.inelastic_bps[direction]).max(0.0);
-                let of_plan = g.terminals * plan.share;
-                let limit = of_plan * plan.elastic_bps[direction].min(room);
-                p.add(of_plan * plan.weight, limit, table.path(i, direction));
+        for &d in directions {
+            let terminal = self.capacity[d].terminal;
+            for (i, g) in groups() {
+                for plan in &self.plans {
+                    let room = (terminal - plan.inelastic_bps[d]).max(0.0);
+                    let of_plan = g.terminals * plan.share;
+                    let limit = of_plan * plan.elastic_bps[d].min(room);
+                    p.add(of_plan * plan.weight * g.part[d], limit * g.part[d], path(i, d));
+                }
             }
         }
         let (elastic, gap) = match self.fairness {
@@ -264,191 +346,134 @@ impl Setting {
             }
         };
         load.iter_mut().zip(p.loads(&elastic)).for_each(|(l, more)| *l += more);
-        let mut rates = Rates { elastic, inelastic, gap, ..Rates::default() };
-        let mut carried = [0.0_f64; 2];
+        let of_direction = |all: &[f64], block: usize| {
+            let n = all.len() / directions.len();
+            all[block * n..(block + 1) * n].to_vec()
+        };
+        let found = directions.iter().enumerate().map(|(block, _)| {
+            let mut rates = Rates {
+                elastic: of_direction(&elastic, block),
+                inelastic: of_direction(&inelastic, block),
+                gap,
+                ..Rates::default()
+            };
+            rates.fill(table, &of_direction(&load, block), &of_direction(&capacity, block));
+            rates
+        });
+        let mut found: Vec<Rates> = found.collect();
+        check_carried(&mut found, outcome, self.plans.len());
+        found
+    }
+}
+
+/// Length from a cell to a satellite that serves it.
+pub(super) fn range(seen: &Overlook, cell: usize, satellite: u32) -> Weight {
+    let view = &seen.places[cell];
+    let place = view.binary_search_by_key(&satellite, |a| a.sat);
+    view[place.expect("cells are spread over satellites in view")].range
+}
+
+impl Rates {
+    /// Enters loads and capacities of the resources of a direction.
+    fn fill(&mut self, table: &Table, load: &[f64], capacity: &[f64]) {
         for (r, &link) in table.links.iter().enumerate() {
             if load[r] > 0.0 {
-                rates.loads.push((link, load[r], capacity[r]));
-                rates.excess = rates.excess.max((load[r] - capacity[r]) / capacity[r].max(1.0));
+                self.loads.push((link, load[r], capacity[r]));
+                self.excess = self.excess.max((load[r] - capacity[r]) / capacity[r].max(1.0));
             }
             match link {
-                Link::Gateway(_) => carried[0] += load[r],
-                Link::Radio(_) => carried[1] += load[r],
+                Link::Gateway(_) => self.carried[0] += load[r],
+                Link::Radio(_) => self.carried[1] += load[r],
                 _ => {}
             }
         }
-        let given: f64 = rates.elastic.iter().zip(&rates.inelastic).map(|(a, b)| a + b).sum();
-        rates.lost = carried.iter().map(|c| (c - given).abs() / given.max(1.0)).fold(0.0, f64::max);
-        rates
     }
 }
 
-/// Groups of all cells.
-fn groups(seen: &Overlook, spread: &Shares, routes: &Routes, active: &[f64]) -> Vec<Group> {
-    let mut groups = Vec::new();
-    for (cell, &terminals) in active.iter().enumerate() {
-        for (satellite, share) in spread.of(cell) {
-            let view = &seen.places[cell];
-            let place = view.binary_search_by_key(&satellite, |a| a.sat);
-            let range = view[place.expect("cells are spread over satellites in view")].range;
-            for &(path, part) in routes.of.get(&satellite).into_iter().flatten() {
-                let terminals = terminals * share * part;
-                if terminals > 0.0 {
-                    let length = range + routes.ways[path as usize].length;
-                    groups.push(Group { cell: cell as u32, satellite, path, terminals, length });
-                }
-            }
+/// Compares the rates of groups with the loads of gateways and of radios. `rates`: of one direction, or of
+/// both, where the radios of a direction carry the traffic of the other one at its far end as well.
+fn check_carried(rates: &mut [Rates], outcome: &Outcome, plans: usize) {
+    // Of each direction: to gateways, and to other cells.
+    let mut given = vec![[0.0_f64; 2]; rates.len()];
+    for (sum, of) in given.iter_mut().zip(rates.iter()) {
+        for (k, (a, b)) in of.elastic.iter().zip(&of.inelastic).enumerate() {
+            let between = outcome.groups[k / plans].peer.is_some();
+            sum[usize::from(between)] += a + b;
         }
     }
-    groups
+    let far: Vec<f64> = given.iter().rev().map(|g| g[1]).collect();
+    for ((of, [to_gateways, between]), far) in rates.iter_mut().zip(given).zip(far) {
+        let expected = [to_gateways, to_gateways + between + far];
+        let error = |(c, e): (&f64, f64)| (c - e).abs() / e.max(1.0);
+        of.lost = of.carried.iter().zip(expected).map(error).fold(0.0, f64::max);
+    }
 }
 
-/// Resources of a step, and those of each group.
-struct Table {
-    links: Vec<Link>,
-    /// Of each path: resources up, resources down (the ISLs differ).
-    ways: Vec<[Vec<u32>; 2]>,
-    /// Of each group: beam, radio, path.
-    groups: Vec<[u32; 3]>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::scenario::Scenario;
+    use perigee_fluid::verify;
+    use std::path::Path;
 
-impl Table {
-    fn new(setting: &Setting, outcome: &Outcome, seen: &Overlook) -> Self {
-        let satellites = setting.sky.constellation().len() as u32;
+    /// The problem of both directions, from groups and paths alone.
+    fn problem(s: &Setting, o: &Outcome, seen: &Overlook, left: &[f64]) -> Problem {
         let ends: Vec<(u32, u32)> = seen.isl_ends().collect();
-        let first_isl = satellites;
-        let first_gateway = first_isl + ends.len() as u32;
-        let mut links: Vec<Link> = (0..satellites).map(Link::Radio).collect();
-        links.extend(ends.iter().map(|&(a, b)| Link::Isl(a, b)));
-        links.extend((0..setting.gateways.len() as u32).map(Link::Gateway));
-        let mut feeders: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        let mut ways = Vec::with_capacity(outcome.ways.len());
-        for way in &outcome.ways {
-            let feeder = *feeders.entry((way.gateway, way.exit)).or_insert_with(|| {
-                links.push(Link::Feeder(way.gateway, way.exit));
-                links.len() as u32 - 1
-            });
-            let landing = [feeder, first_gateway + way.gateway];
-            let up = way.isls.iter().map(|i| first_isl + i).chain(landing).collect();
-            let turned = |i: &u32| {
-                let (a, b) = ends[*i as usize];
-                first_isl + seen.isl(b, a)
-            };
-            let down = way.isls.iter().map(turned).chain(landing).collect();
-            ways.push([down, up]);
-        }
-        let mut groups = Vec::with_capacity(outcome.groups.len());
-        let mut last: Option<(u32, u32, u32)> = None;
-        for g in &outcome.groups {
-            // Groups of a cell and satellite follow each other.
-            let beam = match last {
-                Some((cell, satellite, beam)) if (cell, satellite) == (g.cell, g.satellite) => beam,
-                _ => {
-                    links.push(Link::Beam(g.satellite, g.cell));
-                    links.len() as u32 - 1
+        let mut numbers: BTreeMap<(usize, Link), u32> = BTreeMap::new();
+        let mut p = Problem::new(Vec::new());
+        for d in [DOWN, UP] {
+            for g in &o.groups {
+                let way = &o.ways[g.path as usize];
+                let mut used = vec![(d, Link::Beam(g.satellite, g.cell)), (d, Link::Radio(g.satellite))];
+                used.extend(way.isls.iter().map(|i| {
+                    let (a, b) = ends[*i as usize];
+                    (d, if d == UP { Link::Isl(a, b) } else { Link::Isl(b, a) })
+                }));
+                if let Some(gateway) = way.gateway {
+                    used.extend([(d, Link::Feeder(gateway, way.exit)), (d, Link::Gateway(gateway))]);
                 }
-            };
-            last = Some((g.cell, g.satellite, beam));
-            groups.push([beam, g.satellite, g.path]);
-        }
-        Table { links, ways, groups }
-    }
-
-    fn path(&self, group: usize, direction: usize) -> impl Iterator<Item = u32> + '_ {
-        let [beam, radio, way] = self.groups[group];
-        [beam, radio].into_iter().chain(self.ways[way as usize][direction].iter().copied())
-    }
-}
-
-/// Shortest paths to gateways: one tree to the nearest of all, or one for each gateway.
-struct Exits<'a> {
-    seen: &'a Overlook,
-    trees: Vec<(Tree, Vec<u32>)>,
-    /// Of each tree, by satellite in view of one of its gateways: gateway, and length through it to its exchange.
-    gates: Vec<BTreeMap<u32, (u32, Weight)>>,
-}
-
-impl<'a> Exits<'a> {
-    fn new(seen: &'a Overlook, left: &[f64], fibre: &[Weight], ways: usize) -> Self {
-        Exits::search(seen, left, fibre, ways > 1, |tree, gates| seen.search(tree, gates))
-    }
-
-    /// With costs of ISLs, to the nearest gateway.
-    fn around(seen: &'a Overlook, left: &[f64], fibre: &[Weight], detours: &[Weight]) -> Self {
-        Exits::search(seen, left, fibre, false, |tree, gates| seen.search_around(tree, gates, detours))
-    }
-
-    /// `fibre` is the length behind each gateway.
-    fn search(
-        seen: &'a Overlook,
-        left: &[f64],
-        fibre: &[Weight],
-        each: bool,
-        search: impl Fn(&mut Tree, &[Access]),
-    ) -> Self {
-        let open: Vec<u32> = (0..left.len() as u32).filter(|g| left[*g as usize] > 0.0).collect();
-        let sets: Vec<Vec<u32>> = if each { open.iter().map(|g| vec![*g]).collect() } else { vec![open] };
-        let (mut trees, mut gates) = (Vec::new(), Vec::new());
-        for set in sets {
-            let mut best: BTreeMap<u32, (u32, Weight)> = BTreeMap::new();
-            for g in set {
-                for a in &seen.gateways[g as usize] {
-                    let range = a.range + fibre[g as usize];
-                    let at = best.entry(a.sat).or_insert((g, range));
-                    if range < at.1 {
-                        *at = (g, range);
-                    }
+                if let Some(peer) = g.peer {
+                    used.extend([(1 - d, Link::Radio(way.exit)), (1 - d, Link::Beam(way.exit, peer))]);
+                }
+                let mut number = |of: (usize, Link)| {
+                    *numbers.entry(of).or_insert_with(|| {
+                        let caps = s.capacity[of.0];
+                        p.capacity.push(match of.1 {
+                            Link::Isl(..) => s.isl_bps,
+                            Link::Radio(_) => caps.satellite,
+                            Link::Feeder(g, _) => caps.feeder * left[g as usize],
+                            Link::Gateway(g) => s.gateways[g as usize].capacity_bps[of.0] * left[g as usize],
+                            Link::Beam(_, cell) => s.beam_bps[cell as usize][of.0],
+                        });
+                        p.capacity.len() as u32 - 1
+                    })
+                };
+                let used: Vec<u32> = used.into_iter().map(&mut number).collect();
+                for plan in &s.plans {
+                    let n = g.terminals * plan.share * g.part[d];
+                    p.add(n * plan.weight, n * plan.elastic_bps[d], used.iter().copied());
                 }
             }
-            let accesses: Vec<Access> =
-                best.iter().map(|(&sat, &(_, range))| Access { sat, range }).collect();
-            let mut tree = Tree::default();
-            search(&mut tree, &accesses);
-            let next = tree.next_hops().collect();
-            trees.push((tree, next));
-            gates.push(best);
         }
-        Exits { seen, trees, gates }
+        p
     }
 
-    /// Whether a satellite has a path to any gateway.
-    fn reaches(&self, satellite: u32) -> bool {
-        self.trees.iter().any(|(tree, _)| tree.distance(satellite) != UNREACHABLE)
-    }
-
-    /// The nearest gateways of a satellite by path, and their trees.
-    fn nearest(&self, satellite: u32, ways: usize) -> Vec<(u32, usize)> {
-        let distance = |i: &usize| self.trees[*i].0.distance(satellite);
-        let mut found: Vec<usize> = (0..self.trees.len()).filter(|i| distance(i) != UNREACHABLE).collect();
-        found.sort_by_key(|i| (distance(i), *i));
-        found.truncate(ways);
-        found.into_iter().map(|i| (self.exit(satellite, i).1, i)).collect()
-    }
-
-    /// Satellite over the gateway, and the gateway.
-    fn exit(&self, satellite: u32, tree: usize) -> (u32, u32) {
-        let mut here = satellite;
-        loop {
-            let next = self.trees[tree].1[here as usize];
-            if next == LANDS {
-                return (here, self.gates[tree][&here].0);
-            }
-            here = next;
-        }
-    }
-
-    /// The path of a satellite in a tree.
-    fn way(&self, satellite: u32, tree: usize) -> GatewayPath {
-        let (exit, gateway) = self.exit(satellite, tree);
-        let next = &self.trees[tree].1;
-        let (mut isls, mut here) = (Vec::new(), satellite);
-        let mut length = self.gates[tree][&exit].1;
-        while here != exit {
-            let isl = self.seen.isl(here, next[here as usize]);
-            length += self.seen.isl_length(isl);
-            isls.push(isl);
-            here = next[here as usize];
-        }
-        GatewayPath { isls, exit, gateway, length }
+    #[test]
+    fn rates_between_cells_fulfil_the_conditions_of_max_min_fairness() {
+        let text = "[run]\nduration = \"1 min\"\n[source.constellation]\npreset = \"starlink-shell1\"\n\
+            [node.Raisting]\nkind = \"station\"\nlat = 47.9\nlon = 11.1\n\
+            [demand]\nset = \"cities\"\ncount = 30\nterminals = 300_000\nisl = \"1 Gbit\"\n\
+            to = \"gravity\"\ncells_down = 0.4\ncells_up = 0.8\n\
+            [[demand.plan]]\n[[demand.plan]]\nname = \"b\"\nweight = 2\ndown = \"200 Mbit\"\n";
+        let s = Scenario::parse(text, "test", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let s = Setting::new(&s).unwrap_or_else(|e| panic!("{e}"));
+        let o = s.step_at(Nanos::ZERO, &mut KnownIsls::default()).unwrap();
+        let seen = s.sky.overlook(Nanos::ZERO, &s.points, &s.grounds, &mut KnownIsls::default()).unwrap();
+        let p = problem(&s, &o, &seen, &[1.0]);
+        let rates: Vec<f64> = o.rates.iter().flat_map(|r| r.elastic.iter().copied()).collect();
+        let limited = (0..p.demands()).filter(|d| rates[*d] < p.limit(*d) * (1.0 - 1e-6)).count();
+        assert!(limited > 100 && o.groups.iter().any(|g| g.peer.is_none()));
+        let error = verify::max_min(&p, &rates, 1e-9);
+        assert!(error.excess <= 1e-9 && error.unfair <= 1e-9, "{error:?}");
     }
 }

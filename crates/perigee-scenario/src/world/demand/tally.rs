@@ -201,9 +201,12 @@ impl Interval {
     /// Adds a step for which the allocation failed: all of its traffic is unserved.
     pub(super) fn fail(&mut self, s: &Setting, t: Nanos, why: String) {
         self.rows.failed.push((t, why));
-        let active = (0..s.cells.len()).map(|c| s.active_terminals(c, t)).collect();
-        let rates = Default::default();
-        self.add(s, &Outcome { t, active, groups: Vec::new(), ways: Vec::new(), rates });
+        let active = (0..s.cells.len()).map(|c| s.active_terminals(c, t));
+        let active: Vec<f64> = active.collect();
+        let without = active.iter().map(|a| [*a; 2]).collect();
+        let serving = vec![0; s.cells.len()];
+        let (groups, ways, rates) = Default::default();
+        self.add(s, &Outcome { t, active, serving, groups, ways, without, rates });
     }
 
     /// Adds a step.
@@ -213,10 +216,10 @@ impl Interval {
         let mut now = vec![Served::default(); self.served.len()];
         let mut served = vec![0.0; s.cells.len()];
         for (i, g) in o.groups.iter().enumerate() {
-            served[g.cell as usize] += g.terminals;
+            served[g.cell as usize] += g.terminals * (g.part[DOWN] + g.part[UP]) / 2.0;
             for (p, plan) in s.plans.iter().enumerate() {
-                let terminals = g.terminals * plan.share;
                 for direction in [DOWN, UP] {
+                    let terminals = g.terminals * plan.share * g.part[direction];
                     let at = &mut now[index(s, g.cell as usize, p, direction)];
                     let k = i * s.plans.len() + p;
                     let rates = &o.rates[direction];
@@ -234,22 +237,16 @@ impl Interval {
                     }
                 }
             }
-            let before = i.checked_sub(1).map(|b| &o.groups[b]);
-            if before.is_none_or(|b| (b.cell, b.satellite) != (g.cell, g.satellite)) {
-                self.paths[g.cell as usize].satellites += 1.0;
-            }
             self.add_path(g, o);
         }
         if !o.active.iter().zip(&served).any(|(a, s)| *a > 0.0 && *s > 0.0) {
             self.rows.unreached += 1;
         }
-        for (cell, (&active, &served)) in o.active.iter().zip(&served).enumerate() {
-            // Either all terminals of a cell have a path, or none.
-            let missing = if served > 0.0 { 0.0 } else { active };
+        for (cell, (&active, without)) in o.active.iter().zip(&o.without).enumerate() {
             for (p, plan) in s.plans.iter().enumerate() {
                 for direction in [DOWN, UP] {
                     let at = &mut now[index(s, cell, p, direction)];
-                    let terminals = missing * plan.share;
+                    let terminals = without[direction] * plan.share;
                     let wanted =
                         [plan.elastic_bps[direction], plan.inelastic_bps[direction]].map(|x| x * terminals);
                     at.active += terminals;
@@ -266,6 +263,7 @@ impl Interval {
                 }
             }
             self.paths[cell].active += active;
+            self.paths[cell].satellites += f64::from(o.serving[cell]);
         }
         self.served.iter_mut().zip(&now).for_each(|(sum, one)| sum.add(one));
         for direction in [DOWN, UP] {
@@ -284,12 +282,14 @@ impl Interval {
 
     fn add_path(&mut self, g: &Group, o: &Outcome) {
         let (sum, way) = (&mut self.paths[g.cell as usize], &o.ways[g.path as usize]);
-        sum.rtt_ms += g.terminals * 2.0 * g.length as f64 / SPEED_OF_LIGHT_M_S;
-        sum.isls += g.terminals * way.isls.len() as f64;
-        sum.reached += g.terminals;
-        match sum.gateways.iter_mut().find(|(gateway, _)| *gateway == way.gateway) {
-            Some(entry) => entry.1 += g.terminals,
-            None => sum.gateways.push((way.gateway, g.terminals)),
+        let terminals = g.terminals * (g.part[DOWN] + g.part[UP]) / 2.0;
+        sum.rtt_ms += terminals * 2.0 * g.length as f64 / SPEED_OF_LIGHT_M_S;
+        sum.isls += terminals * way.isls.len() as f64;
+        sum.reached += terminals;
+        let Some(to) = way.gateway else { return };
+        match sum.gateways.iter_mut().find(|(gateway, _)| *gateway == to) {
+            Some(entry) => entry.1 += terminals,
+            None => sum.gateways.push((to, terminals)),
         }
     }
 
