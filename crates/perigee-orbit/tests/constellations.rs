@@ -238,7 +238,7 @@ fn a_link_that_loses_its_pointing_is_down_at_once_and_avoided_from_the_next_step
     for (ends, changes) in &states {
         let (Some(a), Some(b)) = (number(&ends[0]), number(&ends[1])) else { continue };
         used += 1;
-        let outages = sky.constellation().outages_of(a, b);
+        let outages: Vec<_> = sky.constellation().outages_of(a, b).collect();
         for (at, up) in changes {
             let expected = |o: &std::ops::Range<Nanos>| if *up { o.end == *at } else { o.start == *at };
             assert!(outages.iter().any(expected), "{ends:?} at {at}: {outages:?}");
@@ -279,6 +279,44 @@ fn a_link_that_loses_its_pointing_is_down_at_once_and_avoided_from_the_next_step
         }
     }
     assert!(cut > 0, "no loss of pointing on the path");
+}
+
+#[test]
+fn links_at_an_instant_are_those_of_all_outages_of_the_run_in_whatever_order_they_are_asked_for() {
+    // Longer than a window of draws, and shorter.
+    let pointing = Pointing { every: Nanos::from_secs(120), acquisition: Law::Exponential(300.0) };
+    let faults =
+        LaserFaults { pointing: Some(pointing), failed: 0.02, failure_every: Some(Nanos::from_secs(9000)) };
+    let duration = Nanos::from_secs(7200);
+    let spec = SkySpec { duration, seed: 3, ..under("iridium") };
+    let links: Vec<[u32; 2]> = {
+        let whole = Sky::new(spec.clone()).unwrap();
+        let pairs = whole.constellation().isls_at(Nanos::ZERO).unwrap();
+        pairs.pairs().collect()
+    };
+    let sky = Sky::new(SkySpec { isls: Isls { faults, ..Isls::default() }, ..spec }).unwrap();
+    let c = sky.constellation();
+    let outages: Vec<Vec<_>> = links.iter().map(|[a, b]| c.outages_of(*a, *b).collect()).collect();
+    let turns = || outages.iter().flatten().flat_map(|o| [o.start, o.end]);
+    let some = turns().step_by(37).filter(|t| *t < duration);
+    let later = some.flat_map(|t| [t, t - Nanos(1), t + Nanos(1)]).collect::<Vec<_>>();
+    let windows = (0..13).flat_map(|w| [600 * w, 600 * w + 1]).map(Nanos::from_secs);
+    let mut instants: Vec<Nanos> = windows.chain(later).collect();
+    let order = |t: &Nanos| t.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for ordered in [true, false] {
+        match ordered {
+            true => instants.sort_unstable(),
+            false => instants.sort_by_key(order),
+        }
+        for &t in &instants {
+            let since = turns().filter(|turn| *turn <= t).max().unwrap_or(Nanos::ZERO);
+            assert_eq!(c.isls_since(t), since, "{t}");
+            let up = links.iter().zip(&outages).filter(|(_, of)| !of.iter().any(|o| o.contains(&t)));
+            let expected: std::collections::BTreeSet<_> = up.map(|(l, _)| *l).collect();
+            let found: std::collections::BTreeSet<_> = c.isls_at(t).unwrap().pairs().collect();
+            assert_eq!(found, expected, "{t}");
+        }
+    }
 }
 
 #[test]

@@ -42,33 +42,16 @@ impl LaserFaults {
     }
 
     /// Times at which the link between two satellites is down, in order and apart; those that begin
-    /// before `until`.
-    pub fn outages(&self, seed: u64, ends: [u32; 2], until: Nanos) -> Vec<Range<Nanos>> {
+    /// before `until`. They are drawn one by one, as they are taken.
+    pub fn outages(&self, seed: u64, ends: [u32; 2], until: Nanos) -> LinkOutages {
         let [a, b] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        let draws = self.pointing.as_ref().map(|p| Draws {
+            key: key(seed, POINTING, a, b),
+            aligned: Law::Exponential(p.every.as_secs_f64()),
+            acquisition: p.acquisition,
+        });
         let failure = self.failure(seed, a, b).min(self.failure(seed, b, a));
-        let mut found = Vec::new();
-        if let Some(p) = &self.pointing {
-            let (key, aligned) = (key(seed, POINTING, a, b), Law::Exponential(p.every.as_secs_f64()));
-            let (mut t, mut n) = (Nanos::ZERO, 0);
-            loop {
-                let lost = t + aligned.time(key, n);
-                if lost >= until.min(failure) {
-                    break;
-                }
-                t = lost + p.acquisition.time(key, n + 1);
-                n += 2;
-                if t > lost {
-                    found.push(lost..t.min(failure));
-                }
-            }
-        }
-        if failure < until {
-            match found.last_mut().filter(|last| last.end == failure) {
-                Some(last) => last.end = Nanos::MAX,
-                None => found.push(failure..Nanos::MAX),
-            }
-        }
-        found
+        LinkOutages { draws, failure, until, acquired: Nanos::ZERO, number: 0, ended: false }
     }
 
     /// Instant at which the laser of `sat` towards `peer` fails; zero = before the run.
@@ -79,6 +62,67 @@ impl LaserFaults {
         let lifetime =
             |mean: Nanos| Law::Exponential(mean.as_secs_f64()).time(key(seed, LIFETIME, sat, peer), 0);
         self.failure_every.map_or(Nanos::MAX, lifetime)
+    }
+}
+
+/// Law of the losses of pointing of a link.
+#[derive(Clone, PartialEq, Debug)]
+struct Draws {
+    key: u64,
+    aligned: Law,
+    acquisition: Law,
+}
+
+/// Outages of a link in order of time, drawn from a counter. See [`LaserFaults::outages`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkOutages {
+    draws: Option<Draws>,
+    /// Instant at which a laser fails.
+    failure: Nanos,
+    until: Nanos,
+    /// Instant of the latest acquisition, and number of the next draw.
+    acquired: Nanos,
+    number: u64,
+    ended: bool,
+}
+
+impl LinkOutages {
+    /// The next loss of pointing before a failure: its start, and the acquisition after it.
+    fn loss(&mut self) -> Option<[Nanos; 2]> {
+        let Draws { key, aligned, acquisition } = self.draws.as_ref()?;
+        loop {
+            let lost = self.acquired + aligned.time(*key, self.number);
+            if lost >= self.until.min(self.failure) {
+                return None;
+            }
+            self.acquired = lost + acquisition.time(*key, self.number + 1);
+            self.number += 2;
+            if self.acquired > lost {
+                return Some([lost, self.acquired]);
+            }
+        }
+    }
+}
+
+impl Iterator for LinkOutages {
+    type Item = Range<Nanos>;
+
+    fn next(&mut self) -> Option<Range<Nanos>> {
+        if self.ended {
+            return None;
+        }
+        let fails = self.failure < self.until;
+        match self.loss() {
+            Some([lost, acquired]) if acquired < self.failure => Some(lost..acquired),
+            Some([lost, _]) => {
+                self.ended = true;
+                Some(lost..if fails { Nanos::MAX } else { self.failure })
+            }
+            None => {
+                self.ended = true;
+                fails.then_some(self.failure..Nanos::MAX)
+            }
+        }
     }
 }
 
@@ -126,7 +170,9 @@ mod tests {
     fn a_link_needs_a_laser_at_each_end() {
         let faults = LaserFaults { failed: 0.1, ..LaserFaults::default() };
         let n = 20_000;
-        let dead = links(n).filter(|&l| is_down(&faults.outages(3, l, HOUR), Nanos::ZERO)).count();
+        let dead = links(n)
+            .filter(|&l| is_down(&faults.outages(3, l, HOUR).collect::<Vec<_>>(), Nanos::ZERO))
+            .count();
         // 1 - 0.9^2 = 0.19, with a standard error of 0.0028.
         assert!((dead as f64 / f64::from(n) - 0.19).abs() < 0.014, "{dead} of {n}");
     }
@@ -135,7 +181,7 @@ mod tests {
     fn lasers_fail_at_their_rate_and_stay_so() {
         let faults = LaserFaults { failure_every: Some(HOUR), ..LaserFaults::default() };
         let n = 20_000;
-        let outages: Vec<_> = links(n).map(|l| faults.outages(4, l, HOUR)).collect();
+        let outages: Vec<Vec<_>> = links(n).map(|l| faults.outages(4, l, HOUR).collect()).collect();
         assert!(outages.iter().all(|o| o.len() <= 1 && o.iter().all(|o| o.end == Nanos::MAX)));
         let failed = |t| outages.iter().filter(|o| is_down(o, t)).count() as f64 / f64::from(n);
         // Two lasers with a lifetime of an hour each: 1 - exp(-2 t).
@@ -148,17 +194,18 @@ mod tests {
     fn outages_depend_on_seed_and_link_only_and_end_with_a_failure() {
         let pointing = Some(Pointing { every: Nanos::from_secs(60), acquisition: Law::Exponential(20.0) });
         let faults = LaserFaults { pointing, failed: 0.0, failure_every: Some(HOUR) };
-        let of = |seed, ends| faults.outages(seed, ends, HOUR);
+        let of = |seed, ends| faults.outages(seed, ends, HOUR).collect::<Vec<_>>();
         assert_eq!(of(1, [7, 8]), of(1, [8, 7]), "both directions");
         assert!(of(1, [7, 8]) != of(2, [7, 8]) && of(1, [7, 8]) != of(1, [7, 9]));
         for link in links(200) {
             let found = of(1, link);
             assert!(found.windows(2).all(|w| w[0].start < w[0].end && w[0].end < w[1].start));
-            let longer = faults.outages(1, link, HOUR * 2);
+            let longer: Vec<_> = faults.outages(1, link, HOUR * 2).collect();
             assert_eq!(found[..], longer[..found.len()], "a longer run begins with the same outages");
         }
         assert!(
-            LaserFaults::default().is_none() && LaserFaults::default().outages(1, [0, 1], HOUR).is_empty()
+            LaserFaults::default().is_none()
+                && LaserFaults::default().outages(1, [0, 1], HOUR).next().is_none()
         );
     }
 }

@@ -2,7 +2,7 @@
 //! Satellites of a sky: names, places, motion, ISLs.
 
 use crate::links::isls::{plus_grid, IslGraph, Limits, Near};
-use crate::links::lasers::is_down;
+use crate::links::lasers::{is_down, LinkOutages};
 use crate::links::planes::{arrange, Place, PlaneOptions};
 use crate::motion::fleet::{satellite_name, shell_elements, Gravity, Group, Motion, Sgp4};
 use crate::motion::omm;
@@ -20,6 +20,7 @@ use crate::time::Epoch;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
+use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,8 +45,8 @@ pub struct Constellation {
     function: Option<Arc<dyn IslFunction>>,
     seed: u64,
     duration: Nanos,
-    /// With faults of lasers: the latest selections of links, by instant.
-    installed: Mutex<BTreeMap<Nanos, Arc<Installed>>>,
+    /// With faults of lasers: the latest selections of links, by instant, and by number of the window.
+    installed: Mutex<BTreeMap<(Nanos, u64), Arc<Installed>>>,
     /// Human-readable summary.
     pub report: Vec<String>,
     /// Human-readable warnings.
@@ -55,13 +56,68 @@ pub struct Constellation {
 /// Number of selections that are kept; a chunk of the timeline needs a few.
 const MOST_SELECTIONS: usize = 8;
 
-/// Links of a selection, with the outages of their lasers.
+/// Length of the windows for which outages of lasers are drawn and kept.
+const WINDOW: Nanos = Nanos::from_secs(600);
+
+/// Links of a selection, with the outages of their lasers in a window.
 struct Installed {
     graph: Arc<IslGraph>,
-    /// Of each link, in the order of the graph.
+    /// Of each link, in the order of the graph: those that end after the start of the window.
     outages: Vec<Vec<Range<Nanos>>>,
-    /// Instants at which an outage begins or ends, in order.
+    /// Instants at which an outage begins or ends, in order: those in the window, and the latest
+    /// before it.
     turns: Vec<Nanos>,
+    /// Of each link: outages that begin after the window.
+    next: Vec<Peekable<LinkOutages>>,
+}
+
+impl Installed {
+    /// The outages between two instants, `from` exclusive; `next`: from there on, or from earlier on.
+    fn new(graph: Arc<IslGraph>, next: Vec<Peekable<LinkOutages>>, from: Nanos, end: Nanos) -> Self {
+        let mut w = Installed { graph, outages: Vec::new(), turns: Vec::new(), next };
+        let mut before = None;
+        for link in &mut w.next {
+            let mut of = Vec::new();
+            while let Some(o) = link.next_if(|o| o.start < end) {
+                for turn in [o.start, o.end] {
+                    if turn <= from {
+                        before = before.max(Some(turn));
+                    } else {
+                        w.turns.push(turn);
+                    }
+                }
+                if o.end > from {
+                    of.push(o);
+                }
+            }
+            w.outages.push(of);
+        }
+        w.sort_turns(before);
+        w
+    }
+
+    /// A later window.
+    fn after(&self, from: Nanos, end: Nanos) -> Self {
+        let mut w = Installed::new(self.graph.clone(), self.next.clone(), from, end);
+        let mut before = None;
+        for (new, old) in w.outages.iter_mut().zip(&self.outages) {
+            let lasting = old.iter().filter(|o| o.end > from).cloned();
+            w.turns.extend(lasting.clone().map(|o| o.end));
+            *new = lasting.chain(std::mem::take(new)).collect();
+        }
+        for turn in self.turns.iter().filter(|t| **t <= from) {
+            before = before.max(Some(*turn));
+        }
+        w.sort_turns(before);
+        w
+    }
+
+    /// Puts the turns in order, after the latest one before the window.
+    fn sort_turns(&mut self, before: Option<Nanos>) {
+        self.turns.extend(before);
+        self.turns.sort_unstable();
+        self.turns.dedup();
+    }
 }
 
 /// Satellites without ISLs.
@@ -191,26 +247,33 @@ impl Constellation {
     }
 
     /// Times at which the link between two satellites is down because of its lasers.
-    pub fn outages_of(&self, a: u32, b: u32) -> Vec<Range<Nanos>> {
+    pub fn outages_of(&self, a: u32, b: u32) -> LinkOutages {
         self.isls.faults.outages(self.seed, [a, b], self.duration)
     }
 
-    /// The selection of links at `t`, with the outages of its lasers.
+    /// The selection of links at `t`, with the outages of its lasers in the window of `t`.
     fn installed(&self, t: Nanos) -> Result<Arc<Installed>, String> {
-        let since = self.selected_since(t);
+        let (since, number) = (self.selected_since(t), t.0 / WINDOW.0);
         let known = || self.installed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&since) {
-            return Ok(found.clone());
-        }
+        let last = {
+            let kept = known();
+            if let Some(found) = kept.get(&(since, number)) {
+                return Ok(found.clone());
+            }
+            kept.range((since, 0)..(since, number)).next_back().map(|(_, w)| w.clone())
+        };
         // Without the lock: a user-defined function may select the links.
-        let graph = self.selected_at(t)?;
-        let outages: Vec<_> = graph.pairs().map(|[a, b]| self.outages_of(a, b)).collect();
-        let mut turns: Vec<Nanos> = outages.iter().flatten().flat_map(|o| [o.start, o.end]).collect();
-        turns.sort_unstable();
-        turns.dedup();
-        let found = Arc::new(Installed { graph, outages, turns });
+        let (from, end) = (WINDOW * number, WINDOW * (number + 1));
+        let found = Arc::new(match last {
+            Some(last) => last.after(from, end),
+            None => {
+                let graph = self.selected_at(t)?;
+                let next = graph.pairs().map(|[a, b]| self.outages_of(a, b).peekable()).collect();
+                Installed::new(graph, next, from, end)
+            }
+        });
         let mut kept = known();
-        kept.insert(since, found.clone());
+        kept.insert((since, number), found.clone());
         if kept.len() > MOST_SELECTIONS {
             kept.pop_first();
         }

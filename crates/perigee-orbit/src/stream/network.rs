@@ -2,13 +2,14 @@
 //! Nodes, ports and links with dense ids, created at first use, and the delays of the links in use.
 
 use crate::frames::light_time;
+use crate::links::lasers::LinkOutages;
 use crate::motion::positions::Positions;
 use crate::sky::config::GroundPorts;
 use crate::sky::Sky;
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::iter::Peekable;
 
 /// A satellite (by number) or, numbered after all satellites, a ground point.
 pub(crate) type Vertex = u32;
@@ -29,8 +30,8 @@ struct Line {
     up: bool,
     /// Of an ISL: time up to which the outages of its lasers are written.
     written: Option<Nanos>,
-    /// These outages.
-    outages: Option<Vec<Range<Nanos>>>,
+    /// The outages that are not over by then.
+    outages: Option<Peekable<LinkOutages>>,
 }
 
 /// The part of the constellation that is in the timeline so far, and the additions since the last
@@ -199,17 +200,20 @@ impl StreamedNetwork {
         for (line, id) in self.lines.iter_mut().zip(0..) {
             let [a, b] = line.ends;
             let Some(from) = line.written.filter(|_| a.max(b) < self.satellites as u32) else { continue };
-            let outages = line.outages.get_or_insert_with(|| sky.constellation.outages_of(a, b));
-            let first = outages.partition_point(|o| o.end < from);
-            for o in outages[first..].iter().take_while(|o| o.start < end) {
+            let outages = || sky.constellation.outages_of(a, b).peekable();
+            let outages = line.outages.get_or_insert_with(outages);
+            while outages.next_if(|o| o.end < from).is_some() {}
+            while let Some(o) = outages.peek().filter(|o| o.start < end).cloned() {
                 if std::mem::replace(&mut line.up, false) {
                     let down = Change::Down(LinkId(id), OutageMode::Flush);
                     out.push(Timed { at: o.start.max(from), change: down });
                 }
-                if o.end < end {
-                    line.up = true;
-                    out.push(Timed { at: o.end, change: Change::Up(LinkId(id)) });
+                if o.end >= end {
+                    break;
                 }
+                line.up = true;
+                out.push(Timed { at: o.end, change: Change::Up(LinkId(id)) });
+                outages.next();
             }
             line.written = Some(end);
         }
