@@ -89,13 +89,28 @@ def test_keys_without_effect_are_rejected(cli: Cli, tmp_path: Path, keys: str, w
     assert all(word in done.stderr for word in words), done.stderr
 
 
-def test_faults_without_lasers_are_refused_and_those_that_leave_no_path_are_named(cli: Cli, tmp_path: Path) -> None:
+def test_faults_without_lasers_are_refused(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "sky.toml"
     file.write_text(SKY.replace("KEYS", "isl_failed = 0.5").replace("starlink-shell1", "oneweb"))
     found = cli("check", file)
     assert found.returncode == 2
     assert "no inter-satellite links, so that faults of lasers (isl_failed" in found.stderr
+
+
+def test_a_seed_whose_failed_lasers_cut_the_only_pair_has_a_record_with_the_reason(cli: Cli, tmp_path: Path) -> None:
+    """Such a seed does not end a sweep, and the others have their results."""
+    file = tmp_path / "sky.toml"
+    file.write_text(SKY.replace("KEYS", "isl_failed = 0"))
+    found = cli("sweep", file, "--set", "source.constellation.isl_failed=0,1", "--out", tmp_path / "out")
+    assert found.returncode == 0, found.stderr
+    rows = perigee.open_sweep(tmp_path / "out").frame()
+    assert sorted(rows["source.constellation.isl_failed"].astype(float)) == [0.0, 1.0]
     file.write_text(SKY.replace("KEYS", "isl_failed = 1"))
-    found = cli("run", file, "--out", tmp_path / "out")
-    assert found.returncode == 2
-    assert "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) may leave none" in found.stderr
+    run = perigee.load(file).run(seed=1)
+    [row] = run.table("flow_totals").to_pylist()
+    assert row["goodput_bytes"] == 0
+    reason = "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) cut it with this seed"
+    assert any(reason in w for w in run.manifest["warnings"]), run.manifest["warnings"]
+    done = cli("check", file)
+    assert done.returncode == 0
+    assert reason in done.stdout + done.stderr

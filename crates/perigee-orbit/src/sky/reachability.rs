@@ -2,6 +2,7 @@
 //! Check for traffic that can never flow, with the likely reason.
 
 use crate::frames::{dot, RAD};
+use crate::links::lasers::LaserFaults;
 use crate::links::visibility::Mask;
 use crate::motion::shell::EARTH_RADIUS_M;
 use crate::sky::config::PathRule;
@@ -16,11 +17,12 @@ const SAMPLE: Nanos = Nanos::from_secs(10);
 
 impl Sky {
     /// Rejects traffic that can never flow: ground points that never see a satellite, and pairs
-    /// that never have a path.
+    /// that never have a path. Pairs that only faults of lasers cut are reported, not rejected: they
+    /// are the outcome of a seed.
     ///
     /// # Errors
     /// The first of them and a remedy, or a satellite that decays during the run.
-    pub fn check(&self) -> Result<(), SkyError> {
+    pub fn check(&self) -> Result<Option<String>, SkyError> {
         let mut blind: Vec<usize> = (0..self.ground.len()).filter(|g| !self.peers[*g].is_empty()).collect();
         let mut cut: Vec<usize> = (0..self.ways.len()).collect();
         let mut t = Nanos::ZERO;
@@ -40,15 +42,20 @@ impl Sky {
             )));
         }
         if let Some(w) = cut.first().map(|&w| &self.ways[w]) {
-            return Err(SkyError::Unreachable(format!(
-                "there is no path between {:?} and {:?} during the whole run: {}",
-                name(w.from),
-                name(w.root),
-                self.why_cut()
-            )));
+            let ends = format!("between {:?} and {:?} during the whole run", name(w.from), name(w.root));
+            if !self.spec.isls.faults.is_none() {
+                let mut working = self.spec.clone();
+                working.isls.faults = LaserFaults::default();
+                Sky::new(working)?.check()?;
+                return Ok(Some(format!(
+                    "there is no path {ends}: faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) \
+                     cut it with this seed"
+                )));
+            }
+            return Err(SkyError::Unreachable(format!("there is no path {ends}: {}", self.why_cut())));
         }
         // Also evaluates the end of the run, so that a decaying satellite is found before the run.
-        self.moment_at(self.spec.duration).map(|_| ())
+        self.moment_at(self.spec.duration).map(|_| None)
     }
 
     fn why_blind(&self, g: usize) -> Result<String, SkyError> {
@@ -110,11 +117,6 @@ impl Sky {
                 .into();
         }
         let mut hints = Vec::new();
-        if !isls.faults.is_none() {
-            hints.push(
-                "faults of lasers (isl_failed, isl_failure_every, isl_pointing_every) may leave none with this seed",
-            );
-        }
         if shells > 1 && !isls.cross_shell && !matches!(isls.pattern, Pattern::List(_) | Pattern::Function) {
             hints.push("shells are islands unless cross_shell = true");
         }

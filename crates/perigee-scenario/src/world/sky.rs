@@ -32,7 +32,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
-    sky.check().map_err(wrong)?;
+    let cut = sky.check().map_err(wrong)?;
     let table = RadioTable::new(scenario, c, &sky.constellation().names)?;
     let isl = table.isl();
     // Every second pair is a reverse pair.
@@ -44,7 +44,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let ports = table.report(largest);
     let sky =
         Arc::new(sky.with_ports(table.usual(largest), isl.spec(largest)).with_radios(table.radios(largest)));
-    let (report, warnings) = (sky.report().to_vec(), [c.remarks(), sky.warnings().to_vec()].concat());
+    let (report, warnings) =
+        (sky.report().to_vec(), [c.remarks(), sky.warnings().to_vec(), Vec::from_iter(cut)].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
     let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
     let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name).unwrap_or(0);
