@@ -116,9 +116,9 @@ pub const PARAMS: &[ParamSpec] = &[
 
 /// Parameters that have an effect only together with certain others.
 pub const NEEDS: &[Needs] = &[
-    Needs { name: "module", other: "below", word: "nothing" },
-    Needs { name: "guard", other: "below", word: "nothing" },
-    Needs { name: "window", other: "lifetime", word: "window" },
+    Needs { name: "module", other: "below", words: &["nothing"] },
+    Needs { name: "guard", other: "below", words: &["nothing"] },
+    Needs { name: "window", other: "lifetime", words: &["window"] },
 ];
 
 /// Options of `astraea_leo`: notified of path changes, with a policy trained over such paths.

@@ -27,8 +27,8 @@ pub struct Needs {
     pub name: &'static str,
     /// The other parameter, a choice.
     pub other: &'static str,
-    /// Value that the other parameter must have.
-    pub word: &'static str,
+    /// Values of the other parameter with which this one has an effect.
+    pub words: &'static [&'static str],
 }
 
 fn no_profile() -> Vec<(&'static str, Value)> {
@@ -216,7 +216,9 @@ impl SchemeInfo {
             _ => return None,
         };
         let params = self.params(given.clone()).ok()?;
-        needs.iter().find(|n| given.contains_key(n.name) && params.choice(n.other) != n.word)
+        needs
+            .iter()
+            .find(|n| given.contains_key(n.name) && !n.words.contains(&params.choice(n.other).as_str()))
     }
 
     /// Whether it runs without a file; only such schemes are part of "all".
@@ -268,6 +270,22 @@ mod tests {
         assert_eq!(idle("astraea", &[("window", "5 s")]), Some("window"));
         assert_eq!(idle("astraea_leo", &[("window", "5 s"), ("lifetime", "window")]), None);
         assert_eq!(idle("cubic", &[("below", "cubic")]), None);
+        for (carrier, key, value, dead) in [
+            ("ioam", "t_ref", "own_rtt", true),
+            ("ioam_rate", "tx_bytes_unit", "payload", true),
+            ("ioam_snapshot", "tx_bytes_unit", "payload", false),
+            ("utilisation", "queue_delay", "previous_ack", true),
+            ("ioam", "queue_delay", "previous_ack", false),
+            ("ecn", "overhead", "none", true),
+            ("none", "md", "half", true),
+            ("ecn", "md", "half", false),
+            ("none", "fallback", "leocc", false),
+            ("records", "t_ref", "own_rtt", false),
+        ] {
+            let found = idle("orbcc", &[("carrier", carrier), (key, value)]);
+            assert_eq!(found, dead.then_some(key), "{carrier}");
+        }
+        assert_eq!(idle("orbcc", &[("fixed_rtt", "50 ms")]), Some("fixed_rtt"));
     }
 
     /// Defaults in the rows of a page in docs/reference/cc: `| name | default unit | …`.

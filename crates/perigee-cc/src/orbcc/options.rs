@@ -269,9 +269,39 @@ fn carrier(word: &str) -> Option<Carrier> {
 
 /// Parameters that have an effect only with a value of another one.
 pub const NEEDS: &[Needs] = &[
-    Needs { name: "echo", other: "carrier", word: "records" },
-    Needs { name: "carrier", other: "echo", word: "full" },
+    Needs { name: "echo", other: "carrier", words: &["records"] },
+    Needs { name: "carrier", other: "echo", words: &["full"] },
+    Needs { name: "echo_sampling", other: "echo", words: &["pint"] },
+    // Receivers derive utilisations with the flow's own RTT.
+    Needs { name: "t_ref", other: "carrier", words: &["records"] },
+    Needs { name: "fixed_rtt", other: "t_ref", words: &["fixed"] },
+    // Only records have numbers of bytes and of flows.
+    Needs { name: "tx_bytes_unit", other: "carrier", words: OF_RECORDS },
+    Needs { name: "ai_divisor", other: "carrier", words: OF_RECORDS },
+    // Eight bits and a mark report no queueing delay.
+    Needs { name: "base_rtt", other: "carrier", words: WITH_QUEUES },
+    Needs { name: "queue_delay", other: "carrier", words: WITH_QUEUES },
+    // A mark and nothing need no bytes.
+    Needs { name: "overhead", other: "carrier", words: WITH_BYTES },
+    // Without telemetry OrbCC's own law never acts.
+    Needs { name: "eta", other: "carrier", words: NOT_NONE },
+    Needs { name: "alpha", other: "carrier", words: NOT_NONE },
+    Needs { name: "additive_increase", other: "carrier", words: NOT_NONE },
+    Needs { name: "ewma", other: "carrier", words: NOT_NONE },
+    Needs { name: "md", other: "carrier", words: NOT_NONE },
+    Needs { name: "init_divisor", other: "carrier", words: NOT_NONE },
+    Needs { name: "initial_jump", other: "carrier", words: NOT_NONE },
+    Needs { name: "path_change", other: "carrier", words: NOT_NONE },
 ];
+
+/// Values of `carrier` with records,
+const OF_RECORDS: &[&str] = &["records", "ioam_snapshot"];
+/// with queue lengths,
+const WITH_QUEUES: &[&str] = &["records", "ioam", "ioam_rate", "ioam_snapshot"];
+/// with bytes in packets,
+const WITH_BYTES: &[&str] = &["records", "ioam", "ioam_rate", "ioam_snapshot", "utilisation"];
+/// with anything.
+const NOT_NONE: &[&str] = &["records", "ioam", "ioam_rate", "ioam_snapshot", "utilisation", "ecn"];
 
 /// Option values of one connection, parsed. [`PARAMS`] documents them.
 #[derive(Clone, Debug)]

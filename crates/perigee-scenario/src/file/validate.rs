@@ -350,10 +350,11 @@ fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem
     let given = params(info.params, info.files(), table, path, out);
     let values = given.iter().filter(|(name, _)| info.params.iter().any(|p| p.name == name.as_str()));
     let values = values.map(|(name, (value, _))| (name.clone(), value.clone())).collect();
-    if let Some(Needs { name, other, word }) = info.idle(&values) {
+    if let Some(Needs { name, other, words }) = info.idle(&values) {
         let (value, place) = &given[*name];
-        let p = Problem::new(join(path, name), format!("no effect without {other} = {word:?}")).at(place);
-        out.push(p.found(value.to_string()).hint(format!("remove it, or set {other} = {word:?}")));
+        let words = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
+        let p = Problem::new(join(path, name), format!("no effect without {other} = {words}")).at(place);
+        out.push(p.found(value.to_string()).hint(format!("remove it, or set {other} = {words}")));
     }
     given
 }
