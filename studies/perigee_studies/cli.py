@@ -82,7 +82,8 @@ def run(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LABEL=VALUE,...", help="Only cases with these values, as run=1,2 or rtt_ms=100; repeatable."
+            metavar="LABEL=VALUE,...",
+            help="Only cases with these values, as run=1,2 or rtt_ms=100; repeatable, values of one label are joined.",
         ),
     ] = None,
     backend: BackendOption = "simulator",
@@ -180,12 +181,16 @@ def report(
 
 
 def _labels(where: list[str]) -> dict[str, list[str]]:
-    """Values by label."""
+    """Values by label; those of a label that is given several times are joined."""
     pairs = [text.partition("=") for text in where]
     for text, (name, _, values) in zip(where, pairs, strict=True):
         if not name or not values:
             stop(f"--where {text!r}: say LABEL=VALUE, as run=1,2")
-    return {name: values.split(",") for name, _, values in pairs}
+    labels: dict[str, list[str]] = {}
+    for name, _, values in pairs:
+        known = labels.setdefault(name, [])
+        known += [value for value in values.split(",") if value not in known]
+    return labels
 
 
 def _is_linux(backend: str) -> bool:

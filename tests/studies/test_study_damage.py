@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.common.errors import CommandError
+from perigee_studies import cli as studies_cli
 from perigee_studies import commands, linux_page, misses, pages
 from perigee_studies.conclude import ABOUT, ConcludeError, checksum
 from perigee_studies.model import Ask, Case, Experiment
@@ -181,6 +182,13 @@ def test_values_that_no_case_has_are_refused_before_the_kernel_is_read(cli: Cli,
     done = cli("study", "run", "leo-cc/intra-rtt", "--where", "run=1,99", *more)
     said = "perigee: --where run=99: no case of the size default has this value; there are 1, 2\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_values_of_a_label_that_is_given_twice_are_joined(cli: Cli) -> None:
+    done = cli("study", "run", "leo-cc/intra-rtt", "--where", "run=1", "--where", "run=99,1")
+    said = "perigee: --where run=99: no case of the size default has this value; there are 1, 2\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert studies_cli._labels(["run=1", "a=x", "run=2,1"]) == {"run": ["1", "2"], "a": ["x"]}
 
 
 def test_networks_that_do_not_run_on_linux_hosts_are_refused(cli: Cli) -> None:
