@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         due.sort_by_key(|(_, (at, _))| *at);
         due.drain(..).for_each(|(from, (at, frame))| guest.deliver(2 - from, at, frame));
-        guest.run(horizon, &mut || true)?;
+        guest.run(horizon, &mut |_| true)?;
         for frame in guest.sent().filter(|f| f.interface != REPORTS) {
             frames += 1;
             for byte in frame.at.0.to_ne_bytes().iter().chain(frame.bytes.iter()) {

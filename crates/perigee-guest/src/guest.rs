@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Guest: the process of a kernel, with its clock and interfaces.
 
+use crate::busy::Advance;
 use crate::clock::{Clock, Doorbell, Message, BELLS, MAX_DEVICES};
 use crate::core::Core;
 use crate::cpu_time::used_by;
 use crate::device::{Device, RECEIVE, TRANSMIT};
 use crate::job;
 use crate::spawn::spawn;
+use crate::types::{Busy, GoOn, Mac, Offer};
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
-use crate::types::{Mac, Offer};
 use perigee_units::Nanos;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{openat2, Mode, OFlags, ResolveFlags, CWD};
@@ -95,6 +96,7 @@ pub struct Guest {
     /// Start of its silence, and its CPU time at that instant.
     quiet: Option<(Instant, Duration)>,
     core: Option<Arc<Core>>,
+    advance: Advance,
 }
 
 impl Guest {
@@ -153,6 +155,7 @@ impl Guest {
             patience: spec.patience,
             quiet: None,
             core,
+            advance: Advance::new(),
         };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
         guest.clock.socket().set_read_timeout(Some(LOOK))?;
@@ -236,11 +239,11 @@ impl Guest {
     /// # Errors
     /// If it has exited or violates the protocol, its time does not advance, or `go_on` returns
     /// false.
-    pub fn run(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
+    pub fn run(&mut self, free_until: Nanos, go_on: &mut GoOn<'_>) -> Result<(), GuestError> {
         self.slice(free_until, go_on).map_err(|e| self.explained(e))
     }
 
-    fn slice(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
+    fn slice(&mut self, free_until: Nanos, go_on: &mut GoOn<'_>) -> Result<(), GuestError> {
         let at = self.wakes_at().unwrap_or(free_until).max(self.now());
         let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
         self.clock.run(at.0, free_until.0)?;
@@ -251,19 +254,25 @@ impl Guest {
     }
 
     /// Answers messages until the guest, which runs from `at`, waits.
-    fn until_it_waits(&mut self, at: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
+    fn until_it_waits(&mut self, at: Nanos, go_on: &mut GoOn<'_>) -> Result<(), GuestError> {
         let (mut since, mut last_time) = (crate::wall_clock::now(), at);
         let mut asked = since;
         loop {
-            if asked.elapsed() >= LOOK {
-                asked = crate::wall_clock::now();
-                go_on().then_some(()).ok_or(GuestError::Stopped)?;
+            let spent = asked.elapsed();
+            if spent >= LOOK {
+                asked += spent;
+                let busy = self.measure(spent);
+                go_on(busy).then_some(()).ok_or(GuestError::Stopped)?;
             }
             if self.configuration_pending {
                 self.wait_for_both()?;
             }
             match self.clock.receive() {
-                Ok(Message::Waits) => return Ok(()),
+                Ok(Message::Waits) => {
+                    let busy = self.measure(asked.elapsed());
+                    let goes_on = busy.is_none() || go_on(busy);
+                    return goes_on.then_some(()).ok_or(GuestError::Stopped);
+                }
                 // A guest that sends messages while its time does not advance is also stuck.
                 Ok(Message::Answered) if self.now() == last_time => self.watch(since)?,
                 Ok(Message::Answered) => (since, last_time) = (crate::wall_clock::now(), self.now()),
@@ -274,6 +283,12 @@ impl Guest {
                 Err(e) => return Err(e),
             }
         }
+    }
+
+    /// Adds time spent in the guest to its measurement.
+    fn measure(&mut self, spent: Duration) -> Option<Busy> {
+        let leader = self.child.id();
+        self.advance.add(spent, self.now(), || used_by(leader))
     }
 
     /// Puts all arrivals before `free_until` into the guest's memory; returns the time up to which

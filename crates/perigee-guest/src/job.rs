@@ -254,6 +254,9 @@ pub struct Job {
     pub relays: Vec<Relay>,
     /// Programs; those of the same instant start in this order.
     pub commands: Vec<Command>,
+    /// Bytes kept of each output stream of a program; `None` = all. Of the rest, agents report the
+    /// number only.
+    pub output_limit: Option<u64>,
     /// Folders of this machine that programs may modify; all others are read-only below an
     /// in-memory layer.
     pub writable: Vec<PathBuf>,
@@ -377,6 +380,7 @@ impl Job {
 
     fn commands_text(&self, here: &Range<usize>, out: &mut String) {
         line(out, format_args!("world of programs"));
+        line(out, format_args!("output {}", self.output_limit.unwrap_or(u64::MAX)));
         line(out, format_args!("names of hosts"));
         for (i, host) in self.hosts.iter().enumerate().filter(|(i, _)| !here.contains(i)) {
             line(out, format_args!("name {} {}", ipv4(i), host.name));
@@ -534,6 +538,7 @@ mod tests {
             job.commands[0].input = Some(input);
             let text = job.text(&(0..2));
             assert!(text.contains("program 7 1 5 %00 /home/a%20b"), "{text}");
+            assert!(text.contains("\noutput 18446744073709551615\n"), "{text}");
             text.rsplit_once("%c3%a9\n").map(|(_, end)| end.to_string())
         };
         assert_eq!(ending(Input::Bytes(b"a b\0".into())).as_deref(), Some("input 7 a%20b%00\nfirst 7\n"));

@@ -19,6 +19,8 @@
 //! * [`job`]: jobs of the agent in the guest; [`report`]: its reports.
 
 #[cfg(target_os = "linux")]
+mod busy;
+#[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(target_os = "linux")]
 mod core;
@@ -51,4 +53,4 @@ pub mod wall_clock;
 mod wire;
 
 pub use guest::{Guest, GuestError, GuestSpec, SentFrame};
-pub use types::{Mac, Offer};
+pub use types::{Busy, GoOn, Mac, Offer};

@@ -31,10 +31,16 @@ pub enum Report {
     Begun(Nanos, u32),
     /// A program has written output.
     Wrote(Nanos, u32, Stream, Vec<u8>),
+    /// Bytes that a program has written beyond the limit of its output, in total: they were not
+    /// reported.
+    Discarded(Nanos, u32, Stream, u64),
     /// A program has ended.
     Exited(Nanos, u32, Exit),
     /// The run has ended, and programs have received SIGTERM. The core creates this one.
     Ending(Nanos),
+    /// Programs keep the CPU busy while virtual time hardly advances: a message for the user. The core
+    /// creates this one; it depends on the machine and is no result.
+    Busy(Nanos, String),
     /// No process of programs is left on a kernel at the end of the run.
     Gone,
 }
@@ -230,9 +236,13 @@ fn event(kind: u16, payload: &[u8]) -> Option<Report> {
         5 => Some(Report::Complete(at, flow)),
         6 => Some(Report::Failed(at, flow, text(payload.get(12..)?))),
         7 => Some(Report::Ready),
-        8 => {
+        8 | 15 => {
             let stream = if flow & ERRORS != 0 { Stream::Errors } else { Stream::Output };
-            Some(Report::Wrote(at, flow & !(PROGRAM | ERRORS), stream, payload.get(12..)?.to_vec()))
+            let program = flow & !(PROGRAM | ERRORS);
+            Some(match kind {
+                8 => Report::Wrote(at, program, stream, payload.get(12..)?.to_vec()),
+                _ => Report::Discarded(at, program, stream, long(payload, 12)?),
+            })
         }
         9 => {
             let status = word(payload, 12)? as i32;
@@ -311,6 +321,10 @@ mod tests {
         assert_eq!(read(&frame(4, &event_payload(7, id, ""))), Ok(vec![Report::Begun(Nanos(7), 3)]));
         let wrote = Report::Wrote(Nanos(7), 3, Stream::Errors, b"oh".to_vec());
         assert_eq!(read(&frame(8, &event_payload(7, id | ERRORS, "oh"))), Ok(vec![wrote]));
+        let beyond = [event_payload(7, id, ""), (1u64 << 40).to_ne_bytes().to_vec()].concat();
+        let discarded = Report::Discarded(Nanos(7), 3, Stream::Output, 1 << 40);
+        assert_eq!(read(&frame(15, &beyond)), Ok(vec![discarded]));
+        assert!(read(&frame(15, &beyond[..16])).is_err());
         let ended = |status: i32| {
             let payload = [event_payload(7, id, ""), status.to_ne_bytes().to_vec()].concat();
             read(&frame(9, &payload)).unwrap().remove(0)

@@ -56,6 +56,31 @@ pub struct SentFrame {
     pub bytes: Box<[u8]>,
 }
 
+/// Programs of a guest use the CPU while its time hardly advances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// CPU time.
+    pub seconds: u64,
+    /// By which its time has advanced.
+    pub advanced: Nanos,
+}
+
+impl std::fmt::Display for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Busy { seconds, advanced } = self;
+        write!(
+            f,
+            "{seconds} s of computation in a guest have advanced its time by {advanced}: a program in it computes \
+             without a pause. Time advances while programs sleep or wait; in real time \
+             (--backend emulation) it always does"
+        )
+    }
+}
+
+/// Called at intervals while a guest runs, with what keeps it busy when that begins to be conspicuous;
+/// false = it stops.
+pub type GoOn<'a> = dyn FnMut(Option<Busy>) -> bool + 'a;
+
 /// Errors of guests.
 #[derive(Debug)]
 pub enum GuestError {
@@ -102,7 +127,7 @@ impl std::fmt::Display for GuestError {
                 last(f, console)
             }
             GuestError::Stuck { seconds, console } => {
-                write!(f, "the guest's time has stood still for {seconds} s: a program in it computes without reading a clock")?;
+                write!(f, "the guest's time has stood still for {seconds} s: a program in it computes without a pause or reading a clock; let it sleep or wait, or run it in real time (--backend emulation)")?;
                 last(f, console)
             }
             GuestError::Quiet => f.write_str("the guest says nothing"),

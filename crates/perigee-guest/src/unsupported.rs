@@ -48,7 +48,7 @@ impl Guest {
     ///
     /// # Errors
     /// Never.
-    pub fn run(&mut self, _free_until: Nanos, _go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
+    pub fn run(&mut self, _free_until: Nanos, _go_on: &mut crate::GoOn<'_>) -> Result<(), GuestError> {
         match self.0 {}
     }
 

@@ -38,7 +38,7 @@ impl<O: FrameTap> Turns<'_, '_, O> {
             at = (at.max(wakes_at.saturating_sub(EPOCH)) + STEP).min(limit);
             let reached = self.end;
             let went =
-                self.guests.run(at + EPOCH, &mut || !expired() && progress(reached), &mut self.outgoing);
+                self.guests.run(at + EPOCH, &mut |_| !expired() && progress(reached), &mut self.outgoing);
             for frame in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
                 for report in report::read(&frame.bytes).unwrap_or_default() {
                     left -= usize::from(self.programs.update_after_end(&report) && left > 0);

@@ -7,7 +7,7 @@ use perigee_backend::BackendError;
 use perigee_guest::guest::PATIENCE;
 use perigee_guest::job::{self, Job, MAX_HOSTS, REPORTS};
 use perigee_guest::root::Root;
-use perigee_guest::{Guest, GuestError, GuestSpec, Offer, SentFrame};
+use perigee_guest::{GoOn, Guest, GuestError, GuestSpec, Offer, SentFrame};
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
 use std::collections::VecDeque;
@@ -142,7 +142,7 @@ impl Guests {
     pub fn run(
         &mut self,
         until: Nanos,
-        go_on: &mut dyn FnMut() -> bool,
+        go_on: &mut GoOn<'_>,
         all: &mut VecDeque<Sent>,
     ) -> Result<(), GuestError> {
         let mut sent = Vec::new();

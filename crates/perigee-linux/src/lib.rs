@@ -54,7 +54,7 @@ use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_guest::job::{Job, EPOCH, MTU};
 use perigee_guest::report::Report;
-use perigee_guest::{report, GuestError, Offer};
+use perigee_guest::{report, Busy, GuestError, Offer};
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, RunOutcome, Simulation};
 use perigee_telemetry::wire::stack_bytes;
@@ -103,6 +103,8 @@ pub struct LinuxHosts {
     pub carrier: Vec<String>,
     /// Time that programs have to exit after the end of the run; zero = none.
     pub grace: Nanos,
+    /// Bytes kept of each output stream of a program.
+    pub output_limit: u64,
     /// Receives reports about programs, in order of simulated time.
     pub listener: Option<Listener>,
     /// Keyboard of a program with a terminal.
@@ -166,7 +168,11 @@ impl Records for LinuxHosts {
         let about = (self.name(), header, workload, &options);
         let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
-        let job = Job { writable: self.writable.clone(), ..drawn(&plan, &setups, &simulated, &options)? };
+        let job = Job {
+            writable: self.writable.clone(),
+            output_limit: Some(self.output_limit),
+            ..drawn(&plan, &setups, &simulated, &options)?
+        };
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
@@ -423,7 +429,15 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<bool, BackendError> {
         let reached = self.simulation.reached();
-        match self.guests.run(until + EPOCH, &mut || progress(reached), &mut self.outgoing) {
+        let Turns { guests, outgoing, programs, pace, .. } = self;
+        let mut go_on = |busy: Option<Busy>| {
+            // In a shell, the user sees it.
+            if let (Some(busy), None) = (busy, &pace) {
+                programs.report_busy(reached, &busy);
+            }
+            progress(reached)
+        };
+        match guests.run(until + EPOCH, &mut go_on, outgoing) {
             Ok(()) => Ok(true),
             Err(GuestError::Stopped) => Ok(false),
             Err(e) => {
@@ -479,7 +493,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Lets the agents set up their hosts before time zero, when no packets are carried.
     fn set_up(&mut self) -> Result<(), BackendError> {
         let mut sent = VecDeque::new();
-        self.guests.run(EPOCH, &mut || true, &mut sent).map_err(guests::refused)?;
+        self.guests.run(EPOCH, &mut |_| true, &mut sent).map_err(guests::refused)?;
         for report in sent.iter().filter(|s| s.host.is_none()) {
             self.take_report(&report.bytes)?;
         }

@@ -3,7 +3,8 @@
 
 use crate::plan::Program;
 use crate::Listener;
-use perigee_guest::report::{Exit, Report};
+use perigee_guest::report::{Exit, Report, Stream};
+use perigee_guest::Busy;
 use perigee_units::Nanos;
 use std::sync::PoisonError;
 
@@ -11,6 +12,8 @@ use std::sync::PoisonError;
 pub struct Programs<'a> {
     programs: &'a [Program],
     states: Vec<State>,
+    /// Bytes of each program, by stream, beyond the limit of its output.
+    discarded: Vec<[u64; 2]>,
     listener: Option<&'a Listener>,
 }
 
@@ -24,7 +27,8 @@ enum State {
 impl<'a> Programs<'a> {
     /// Initial state: no program has started.
     pub fn new(programs: &'a [Program], listener: Option<&'a Listener>) -> Self {
-        Programs { programs, states: vec![State::Waits; programs.len()], listener }
+        let (states, discarded) = (vec![State::Waits; programs.len()], vec![[0; 2]; programs.len()]);
+        Programs { programs, states, discarded, listener }
     }
 
     /// Processes a report of a host. True once all awaited programs have ended.
@@ -32,7 +36,7 @@ impl<'a> Programs<'a> {
         let (id, state) = match report {
             Report::Begun(_, id) => (*id, Some(State::Runs)),
             Report::Exited(_, id, exit) => (*id, Some(State::Ended(*exit))),
-            Report::Wrote(_, id, ..) => (*id, None),
+            Report::Wrote(_, id, ..) | Report::Discarded(_, id, ..) => (*id, None),
             _ => return false,
         };
         // The number comes from the guest and may be invalid.
@@ -40,6 +44,9 @@ impl<'a> Programs<'a> {
             return false;
         }
         self.listen(report);
+        if let Report::Discarded(_, _, stream, total) = report {
+            self.discarded[id as usize][usize::from(*stream == Stream::Errors)] = *total;
+        }
         let known = &mut self.states[id as usize];
         *known = state.unwrap_or(*known);
         let awaits = self.programs[id as usize].awaited && matches!(known, State::Ended(_));
@@ -56,13 +63,24 @@ impl<'a> Programs<'a> {
     pub fn update_after_end(&self, report: &Report) -> bool {
         let id = match report {
             Report::Gone => return true,
-            Report::Exited(_, id, _) | Report::Wrote(_, id, ..) => *id,
+            Report::Exited(_, id, _) | Report::Wrote(_, id, ..) | Report::Discarded(_, id, ..) => *id,
             _ => return false,
         };
         if (id as usize) < self.states.len() {
             self.listen(report);
         }
         false
+    }
+
+    /// Reports to the listener that programs keep a guest busy. The report of a program's start may
+    /// still be in the guest.
+    pub fn report_busy(&self, at: Nanos, busy: &Busy) {
+        let all = self.programs.iter().zip(&self.states);
+        let left: Vec<String> =
+            all.filter(|(_, state)| !matches!(state, State::Ended(_))).map(|(p, _)| named(p)).collect();
+        if !left.is_empty() {
+            self.listen(&Report::Busy(at, format!("{busy}\nnot ended: {}", left.join("; "))));
+        }
     }
 
     fn listen(&self, report: &Report) {
@@ -94,7 +112,17 @@ impl<'a> Programs<'a> {
             };
             Some(format!("program {}: {how}", named(p)))
         };
-        self.programs.iter().zip(&self.states).filter_map(remark).collect()
+        let ends = self.programs.iter().zip(&self.states).filter_map(remark);
+        let excess = self.programs.iter().zip(&self.discarded).flat_map(|(p, beyond)| {
+            let streams = beyond.iter().zip(["output", "error"]).filter(|(bytes, _)| **bytes > 0);
+            streams.map(move |(bytes, stream)| {
+                format!(
+                    "program {}: {bytes} bytes of its standard {stream} were discarded: those beyond hosts.output_limit",
+                    named(p)
+                )
+            })
+        });
+        ends.chain(excess).collect()
     }
 }
 
@@ -129,6 +157,19 @@ mod tests {
         assert!(!programs.update(&exited(7, Exit::Code(0))));
         assert!(programs.update(&exited(1, Exit::Code(0))));
         assert!(!programs.update(&exited(0, Exit::Code(0))), "not awaited");
+    }
+
+    #[test]
+    fn discarded_output_is_a_warning() {
+        let all = [Program { node: "a".into(), words: vec!["yes".into()], ..Program::default() }];
+        let mut programs = Programs::new(&all, None);
+        for (at, total) in [(1, 5), (2, 70)] {
+            assert!(!programs.update(&Report::Discarded(Nanos(at), 0, Stream::Errors, total)));
+        }
+        // A guest may send any number.
+        assert!(!programs.update(&Report::Discarded(Nanos(3), 9, Stream::Output, 1)));
+        let expected = "program yes at a: 70 bytes of its standard error were discarded: those beyond hosts.output_limit";
+        assert_eq!(programs.remarks(), [expected]);
     }
 
     #[test]

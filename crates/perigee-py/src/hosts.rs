@@ -41,12 +41,17 @@ fn program(p: OneProgram) -> Program {
 }
 
 fn tell(call: &Py<PyAny>, report: &Report) {
-    let (kind, at, program, bytes, code): (_, _, _, &[u8], _) = match report {
+    let (kind, at, program, bytes, code): (_, _, _, &[u8], i64) = match report {
         Report::Begun(at, program) => ("begun", at, program, &[], 0),
         Report::Wrote(at, program, Stream::Output, bytes) => ("output", at, program, bytes, 0),
         Report::Wrote(at, program, Stream::Errors, bytes) => ("errors", at, program, bytes, 0),
-        Report::Exited(at, program, Exit::Code(code)) => ("exited", at, program, &[], *code),
-        Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], *signal),
+        Report::Discarded(at, program, stream, total) => {
+            let kind = if *stream == Stream::Output { "discarded output" } else { "discarded errors" };
+            (kind, at, program, &[], i64::try_from(*total).unwrap_or(i64::MAX))
+        }
+        Report::Busy(at, text) => ("busy", at, &0, text.as_bytes(), 0),
+        Report::Exited(at, program, Exit::Code(code)) => ("exited", at, program, &[], i64::from(*code)),
+        Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], i64::from(*signal)),
         Report::Ending(at) => ("ending", at, &0, &[], 0),
         _ => return,
     };

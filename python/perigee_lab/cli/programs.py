@@ -210,7 +210,8 @@ def _print(stories: list[Story], shown: Shown, *, as_json: bool) -> None:
         print(json.dumps(facts, indent=1))
         return
     for story in stories:
-        complain(f"{story.program.node}: {story.program.line}: {story.ending}")
+        for line in (story.ending, *story.excess):
+            complain(f"{story.program.node}: {story.program.line}: {line}")
     for distribution in shown.delays:
         complain(distribution.line)
     if lateness is not None:

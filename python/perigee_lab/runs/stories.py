@@ -17,6 +17,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import hidden
 from perigee_lab.common.exit_codes import STOPPED
 from perigee_lab.common.interrupt import was_interrupted
+from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee_lab import _core
@@ -27,6 +28,8 @@ INDEX = f"{FOLDER}/programs.json"
 """File of a record with the exit statuses of its programs, as in the manifest."""
 KINDS = ("output", "errors")
 """Standard output and standard error."""
+# Prefix of the core's reports of output beyond the limit.
+DISCARDED = "discarded "
 # PATH in the environment of the programs.
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -118,6 +121,8 @@ class Story:
     """As `code`, for `exited_ns`."""
     growth: list[tuple[int, int]] = field(default_factory=list)
     """Times at which standard output grew, ns, and its length then."""
+    discarded: dict[str, int] = field(default_factory=dict)
+    """Bytes written beyond `hosts.output_limit`, by kind of output; kinds without any are absent."""
     written: dict[str, bytearray] = field(default_factory=lambda: {kind: bytearray() for kind in KINDS})
 
     @property
@@ -135,6 +140,16 @@ class Story:
         if self.exited_code == -signal.SIGTERM:
             return f"{running}, and ended on SIGTERM"
         return f"{running}; {_how(self.exited_code)}, {_length(self.exited_ns - self.terminated_ns)} after SIGTERM"
+
+    @property
+    def excess(self) -> list[str]:
+        """Warnings about discarded output, as human-readable text."""
+        names = {"output": "output", "errors": "error"}
+        return [
+            f"standard {names[kind]}: the first {len(self.written[kind])} bytes are kept, {n} more were discarded"
+            " (hosts.output_limit)"
+            for kind, n in self.discarded.items()
+        ]
 
     @property
     def exit_code(self) -> int:
@@ -155,6 +170,7 @@ class Story:
             "exited_ns": self.exited_ns,
             "exited_code": self.exited_code,
             "program": self.program.sha256(),
+            **({"discarded_bytes": self.discarded} if self.discarded else {}),
             **{kind: hashlib.sha256(data).hexdigest() for kind, data in self.written.items()},
         }
 
@@ -209,6 +225,9 @@ class Stories:
                 if story.begun_ns is not None and story.code is None:
                     story.terminated_ns = at_ns
             return
+        if kind == "busy":
+            complain(data.decode())
+            return
         story = self.all[program]
         if kind == "begun":
             story.begun_ns = at_ns
@@ -218,6 +237,8 @@ class Stories:
                 story.growth.append((at_ns, len(story.written[kind])))
             if self.error is None:
                 self.on_output(program, kind, data)
+        elif kind.startswith(DISCARDED):
+            story.discarded[kind.removeprefix(DISCARDED)] = code
         elif story.terminated_ns is not None:
             story.exited_ns, story.exited_code = at_ns, code if kind == "exited" else -code
         else:

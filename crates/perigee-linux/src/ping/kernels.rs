@@ -29,7 +29,7 @@ impl Kernels {
 
     fn run(&mut self) -> Result<Vec<HostFrame>, BackendError> {
         let (mut seen, mut sent) = (Vec::new(), VecDeque::new());
-        self.guests.run(self.now, &mut || true, &mut sent).map_err(refused)?;
+        self.guests.run(self.now, &mut |_| true, &mut sent).map_err(refused)?;
         for Sent { host, bytes, .. } in sent {
             match host {
                 Some(host) => seen.push(HostFrame { host, bytes }),

@@ -57,6 +57,8 @@ pub struct RealTimeHosts {
     pub programs: Vec<Program>,
     /// Time that programs have to exit after the end of the run; zero = none.
     pub grace: Nanos,
+    /// Bytes kept of each output stream of a program.
+    pub output_limit: u64,
     /// Receives reports about the programs.
     pub listener: Option<Listener>,
     /// Schemes of simulated flows.
@@ -118,6 +120,7 @@ impl Records for RealTimeHosts {
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
         let mut job = drawn(&plan, &setups, &simulator_options(&options), &options)?;
+        job.output_limit = Some(self.output_limit);
         for command in &mut job.commands {
             // The environment of guests is removed: in real time, programs have the user's
             // environment and the variables added to it.

@@ -28,6 +28,7 @@ fn make(of: &Setting<'_>) -> Result<Box<dyn Backend>, BackendError> {
         carrier: of.world.scenario.hosts.carrier.clone(),
         programs: of.programs.with_scenario(&of.world.scenario.programs),
         grace: of.world.scenario.hosts.grace,
+        output_limit: of.world.scenario.hosts.output_limit.0,
         listener: of.programs.listener.clone(),
         plugins: of.plugins.clone(),
         measured: Default::default(),

@@ -42,6 +42,7 @@ fn make(of: &Setting<'_>) -> Result<Box<dyn Backend>, BackendError> {
         own_kernels: scenario.hosts.own_kernels(),
         offload: scenario.hosts.offload,
         grace: scenario.hosts.grace,
+        output_limit: scenario.hosts.output_limit.0,
         carrier: scenario.hosts.carrier.clone(),
         ..hosts(of.options)?
     }))

@@ -31,6 +31,7 @@ struct job {
 	uint64_t epoch_ns;	/* CLOCK_MONOTONIC at simulated time zero */
 	uint64_t sample_ns;	/* 0 = no samples */
 	uint64_t end_ns;	/* simulated */
+	uint64_t output_limit;	/* bytes kept of each output stream of a program */
 	struct host hosts[MAX_HOSTS];
 	int host_count;
 	int root_ns;
@@ -93,6 +94,7 @@ enum report {
 	REPORT_OBJECT, /* a requested object is complete */
 	REPORT_ANSWERED, /* the answer to a ping has arrived */
 	REPORT_GONE, /* no process of programs is left at the end of the run */
+	REPORT_DISCARDED, /* total output of a program beyond the limit */
 };
 /* Flags in the number of a report's subject: a program; its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
@@ -149,6 +151,7 @@ void add_name(char *line);
 uint64_t start_programs(uint64_t now);
 void on_output(uint32_t id);
 void on_errors(uint32_t id);
+uint64_t discard_output(uint64_t now); /* returns its next instant */
 void on_exits(uint32_t id);
 void end_programs(void); /* SIGTERM to all of them */
 

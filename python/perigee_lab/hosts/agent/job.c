@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct job job;
+struct job job = { .output_limit = UINT64_MAX };
 
 static struct host *host_at(int index)
 {
@@ -99,6 +99,11 @@ static void set_end(char *words)
 	job.end_ns = strtoull(words, NULL, 10);
 }
 
+static void set_output_limit(char *words)
+{
+	job.output_limit = strtoull(words, NULL, 10);
+}
+
 static const struct {
 	const char *kind;
 	void (*read)(char *words);
@@ -106,6 +111,7 @@ static const struct {
 	{ "epoch", set_epoch },
 	{ "sample", set_sample },
 	{ "end", set_end },
+	{ "output", set_output_limit },
 	{ "host", add_host },
 	{ "neighbour", neighbour },
 	{ "sysctl", set },

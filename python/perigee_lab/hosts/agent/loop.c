@@ -40,6 +40,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
  * work. */
 static uint64_t on_time(uint64_t now)
 {
+	uint64_t discards = discard_output(now);
 	uint64_t next = earlier(earlier(start_and_stop_flows(now), start_programs(now)), send_probes(now));
 	uint64_t seen = now + platform.sample_lead_ns;
 
@@ -49,8 +50,9 @@ static uint64_t on_time(uint64_t now)
 	}
 	if (job.end_ns <= seen) {
 		sample_flows(REPORT_END, job.end_ns);
-		return UINT64_MAX;
+		return discards;
 	}
+	next = earlier(next, discards);
 	return earlier(next, earlier(job.sample_ns ? next_sample_ns : UINT64_MAX, job.end_ns) - platform.sample_lead_ns);
 }
 

@@ -16,6 +16,9 @@
 enum { MAX_PROGRAMS = 256, MAX_WORDS = 1024, EVENT_HEADER = 12 };
 /* Reads of output in a row, after which others get their turn: more than a pipe holds. */
 enum { OUTPUT = 1200, LARGEST_OUTPUT = 1 << 15, TURN = 64 };
+/* Output beyond the limit is only counted: this much, the capacity of a pipe, in each interval. The
+ * program blocks in between, as on a slow terminal, so that virtual time advances. */
+enum { DISCARDED_AT_ONCE = 1 << 16, DISCARD_NS = 10000000 };
 
 struct program {
 	uint32_t id;
@@ -29,6 +32,9 @@ struct program {
 	bool terminal;
 	bool first; /* in the kernel's first network namespace, not in that of its host */
 	int pipes[2]; /* its output and its errors; -1 = closed */
+	uint64_t room[2];      /* bytes that are still reported of each */
+	uint64_t discarded[2]; /* bytes beyond */
+	uint64_t discard_ns[2]; /* when the next of them are read, simulated; UINT64_MAX = when there are some */
 	pid_t pid;    /* 0 = not started */
 	bool ended;
 };
@@ -273,6 +279,9 @@ static void begin(struct program *p)
 	for (int i = 0; i < 2; i++) {
 		close(pipes[i][1]);
 		p->pipes[i] = pipes[i][0];
+		/* What a terminal shows is not kept. */
+		p->room[i] = p->terminal ? UINT64_MAX : job.output_limit;
+		p->discard_ns[i] = UINT64_MAX;
 		if (p->pipes[i] >= 0)
 			watch(p->pipes[i], EPOLLIN, i == 0 ? END_OUTPUT : END_ERRORS, p->id);
 	}
@@ -294,6 +303,69 @@ uint64_t start_programs(uint64_t now)
 	return next;
 }
 
+static void close_stream(struct program *p, int stream)
+{
+	close(p->pipes[stream]);
+	p->pipes[stream] = -1;
+	p->discard_ns[stream] = UINT64_MAX;
+}
+
+/* Reports the bytes of a program beyond the limit, in total. */
+static void report_discarded(const struct program *p, int stream)
+{
+	struct {
+		uint64_t at_ns;
+		uint32_t which;
+		uint64_t total;
+	} __attribute__((packed)) payload = {
+		.at_ns = simulated_ns(),
+		.which = p->id | PROGRAM | (stream ? ERRORS : 0),
+		.total = p->discarded[stream],
+	};
+
+	report(REPORT_DISCARDED, &payload, sizeof(payload));
+	flush_reports();
+}
+
+/* Reads output beyond the limit, at most a pipe of it. */
+static void discard(struct program *p, int stream, uint64_t now)
+{
+	static unsigned char bytes[LARGEST_OUTPUT];
+	size_t total = 0;
+	ssize_t n = 0;
+
+	while (total < DISCARDED_AT_ONCE && (n = read(p->pipes[stream], bytes, sizeof(bytes))) > 0)
+		total += n;
+	p->discarded[stream] += total;
+	if (total)
+		report_discarded(p, stream);
+	if (n == 0 || (n < 0 && errno != EAGAIN)) {
+		close_stream(p, stream);
+		return;
+	}
+	p->discard_ns[stream] = total ? now + DISCARD_NS : UINT64_MAX;
+	watch(p->pipes[stream], total ? 0 : EPOLLIN, stream ? END_ERRORS : END_OUTPUT, p->id);
+	if (total)
+		due_by(p->discard_ns[stream]);
+}
+
+uint64_t discard_output(uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (int i = 0; i < program_count * 2; i++) {
+		struct program *p = programs[i / 2];
+
+		if (!p->pid || p->discard_ns[i % 2] == UINT64_MAX)
+			continue;
+		if (p->discard_ns[i % 2] <= now)
+			discard(p, i % 2, now);
+		if (p->discard_ns[i % 2] < next)
+			next = p->discard_ns[i % 2];
+	}
+	return next;
+}
+
 /* Reports output of a program. */
 static void report_output(struct program *p, int stream)
 {
@@ -301,22 +373,28 @@ static void report_output(struct program *p, int stream)
 	size_t most = report_room() < sizeof(payload) ? OUTPUT : LARGEST_OUTPUT;
 	uint32_t which = p->id | PROGRAM | (stream ? ERRORS : 0);
 
-	for (int i = 0; i < TURN && p->pipes[stream] >= 0; i++) {
+	for (int i = 0; i < TURN && p->pipes[stream] >= 0 && p->room[stream]; i++) {
 		ssize_t n = read(p->pipes[stream], payload + EVENT_HEADER, most);
 		uint64_t now = simulated_ns();
 
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n <= 0) {
-			close(p->pipes[stream]);
-			p->pipes[stream] = -1;
+			close_stream(p, stream);
 			break;
 		}
+		if ((uint64_t)n > p->room[stream]) {
+			p->discarded[stream] = n - p->room[stream];
+			n = p->room[stream];
+		}
+		p->room[stream] -= n;
 		memcpy(payload, &now, 8);
 		memcpy(payload + 8, &which, 4);
 		report(REPORT_OUTPUT, payload, EVENT_HEADER + n);
 	}
 	flush_reports();
+	if (p->pipes[stream] >= 0 && !p->room[stream])
+		discard(p, stream, simulated_ns());
 }
 
 void on_output(uint32_t id)
