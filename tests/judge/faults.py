@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Two small schemes that are right, and faults in them that catalogues must find.
+"""Three small schemes that are right, and faults in them that catalogues must find.
 
     python tests/judge/faults.py          # a table of all faults; some minutes
 
@@ -57,6 +57,55 @@ class Halving(perigee.CongestionControl):
         return float(max(window.cwnd * share / unit, 2 * cx.mss))
 
 
+class Cubical(perigee.CongestionControl):
+    """CUBIC with fast convergence and a Reno-friendly region (RFC 9438)."""
+
+    params: ClassVar[dict[str, str]] = {"fault": "none"}
+    C, BETA = 0.4, 0.7
+
+    def __init__(self) -> None:
+        """No loss has happened; windows in segments."""
+        self.most, self.k_s, self.epoch_ns = 0.0, 0.0, 0
+        self.friendly, self.before, self.credit = 0.0, 0.0, 0.0
+
+    def on_ack(self, cx: Any, window: Any, ack: Any) -> None:
+        """Growth, one packet after the other."""
+        if not (ack.may_grow and cx.cwnd_limited):
+            return
+        for _ in range(max(1, round(ack.newly_acked / cx.mss))):
+            if window.ssthresh is None or window.cwnd < window.ssthresh:
+                window.cwnd += cx.mss
+            else:
+                self.avoid(cx, window)
+
+    def avoid(self, cx: Any, window: Any) -> None:
+        """Growth on the ACK of a packet in congestion avoidance."""
+        now = window.cwnd / cx.mss
+        if self.epoch_ns == 0:
+            self.epoch_ns, self.friendly, self.credit = cx.now_ns, now, 0.0
+            self.most = max(self.most, now)
+            self.k_s = ((self.most - now) / self.C) ** (1 / 3)
+        t_s = (cx.now_ns - self.epoch_ns) / SECOND
+        gain = 1.0 if self.friendly >= self.before else 3 * (1 - self.BETA) / (1 + self.BETA)
+        self.friendly += gain / now
+        if self.C * (t_s - self.k_s) ** 3 + self.most < self.friendly:
+            window.cwnd = max(window.cwnd, self.friendly * cx.mss)
+            return
+        target = self.C * (t_s + cx.srtt_ns / SECOND - self.k_s) ** 3 + self.most
+        self.credit += (min(max(target, now), 1.5 * now) - now) / now
+        if self.credit >= 1.0:
+            window.cwnd += cx.mss
+            self.credit = 0.0 if self.params["fault"] == "increments-lost" else self.credit - 1.0
+
+    def ssthresh(self, cx: Any, window: Any) -> float:
+        """0.7 of the window."""
+        now = window.cwnd / cx.mss
+        self.before, self.epoch_ns = now, 0
+        self.most = now * (1 + self.BETA) / 2 if now < self.most else now
+        reduced = self.most if self.params["fault"] == "reduced-twice" else now
+        return float(max(self.BETA * reduced * cx.mss, 2 * cx.mss))
+
+
 class Modelled(perigee.CongestionControl):
     """A largest rate of 10 rounds and a lowest RTT of 10 s, paced, with two BDPs in flight (BBRv1)."""
 
@@ -78,7 +127,8 @@ class Modelled(perigee.CongestionControl):
 
     def on_start(self, cx: Any, window: Any) -> None:
         """A paced first window."""
-        window.pacing_bps = 2.77 * 8e9 * window.cwnd / (cx.srtt_ns or 1_000_000)
+        rtt_ns = 1_000_000 if self.params["fault"] == "first-rate-kept" else cx.srtt_ns or 1_000_000
+        window.pacing_bps = 2.77 * 8e9 * window.cwnd / rtt_ns
 
     def on_ack(self, cx: Any, window: Any, ack: Any) -> None:
         """Model, state, window and rate."""
@@ -136,7 +186,8 @@ class Modelled(perigee.CongestionControl):
         gain = gains[self.mode]
         if self.mode == "probe_bw":
             gain = {"pacing-gain-of-2": 2.0, "pacing-gain-of-0.5": 0.5, "no-drain": max(gain, 1.0)}.get(fault, gain)
-        window.pacing_bps = 1e12 if fault == "no-pacing" else max(gain * rate * 0.99, 1000.0)
+        first = window.pacing_bps if fault == "first-rate-kept" and self.mode == "startup" else 0.0
+        window.pacing_bps = 1e12 if fault == "no-pacing" else max(gain * rate * 0.99, 1000.0, first)
         windows = {"startup": 2.77, "probe_rtt": 0.0}
         size = windows.get(self.mode, {"window-of-10-bdp": 10.0, "window-of-half-a-bdp": 0.5}.get(fault, 2.0))
         size = size * 1000 if fault == "rtt-in-microseconds" else size
@@ -156,8 +207,10 @@ FAULTS = {
         "reduction-of-95-percent",
         "threshold-in-segments",
     ),
+    Cubical: ("reduced-twice", "increments-lost"),
     Modelled: (
         "no-pacing",
+        "first-rate-kept",
         "pacing-gain-of-2",
         "pacing-gain-of-0.5",
         "rate-in-bytes",
@@ -173,6 +226,9 @@ FAULTS = {
     ),
 }
 
+BUGS = str(Path(__file__).parent / "bugs")
+"""Cases for published bugs that the catalogues lack."""
+
 Seen = dict[tuple[str, str, str], Verdict]
 
 
@@ -182,7 +238,7 @@ def verdicts(scheme: type, fault: str, out: Path, names: tuple[str, ...], only: 
     for name in names:
         cases = catalogue.load(name, [f'cc.{scheme.__name__}.fault="{fault}"'], quick=not only)
         chosen = [c for c in cases if not only or c.name in only]
-        for outcome in catalogue.run(name, chosen, [scheme], out / name, machines=Machines(2))[0].outcomes:
+        for outcome in catalogue.run(name, chosen, [scheme], out / Path(name).name, machines=Machines(2))[0].outcomes:
             found |= {(name, outcome.case.name, f.expectation.title): f.verdict for f in outcome.findings}
     return found
 
@@ -198,11 +254,12 @@ def missed(right: Seen, wrong: Seen) -> list[str]:
 
 def main() -> int:
     """Prints a table of all faults."""
+    names = (*catalogue.names(), BUGS)
     for scheme, faults in FAULTS.items():
         with tempfile.TemporaryDirectory() as folder:
-            right = verdicts(scheme, "none", Path(folder) / "none", tuple(catalogue.names()))
+            right = verdicts(scheme, "none", Path(folder) / "none", names)
             for fault in faults:
-                found = missed(right, verdicts(scheme, fault, Path(folder) / fault, tuple(catalogue.names())))
+                found = missed(right, verdicts(scheme, fault, Path(folder) / fault, names))
                 print(
                     f"| {scheme.__name__} | {fault} | {len(found)} | {found[0] if found else 'not found'} |", flush=True
                 )
