@@ -43,7 +43,7 @@ MAY_KNOW = {
     # A program of its own, with tokio: no other crate depends on it.
     "gateway": set(),
     "linux": TRANSPORT | {"tcp", "telemetry", "timeline", "sim", "record", "backend", "scenario", "guest", "capture"},
-    "run": TRANSPORT | {"timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
+    "run": TRANSPORT | {"telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
     "py": {"units", "scenario", "run", "record", "guest", "linux", "learn", "capture"},
     "orbcc": TRANSPORT | {"telemetry"},

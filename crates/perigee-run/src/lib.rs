@@ -19,6 +19,7 @@ pub mod capture;
 pub mod manifest;
 pub mod run;
 pub mod trace;
+mod traces;
 pub mod warnings;
 
 pub use backends::simulator::{self, Plugins, Simulator};

@@ -4,6 +4,7 @@
 use crate::backends::simulator::{Plugins, Simulator};
 use crate::capture::CaptureSink;
 use crate::manifest::{manifest, Manifest};
+use crate::traces;
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
@@ -119,8 +120,11 @@ pub fn record(
     pcap: Option<&Path>,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Recorded, RunError> {
-    let mut capture = pcap.map(CaptureSink::create).transpose()?;
     let workload = workload(world, cc, backend)?;
+    if pcap.is_some() {
+        traces::check(&workload, world.max_hops)?;
+    }
+    let mut capture = pcap.map(CaptureSink::create).transpose()?;
     let mut sinks = Sinks(vec![rows]);
     sinks.0.extend(capture.iter_mut().map(|c| c as &mut dyn RecordSink));
     let mut tally = Tally::new(&mut sinks);

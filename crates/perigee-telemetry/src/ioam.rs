@@ -52,6 +52,14 @@ pub const fn has_trace(carrier: Carrier) -> bool {
     matches!(carrier, Carrier::Ioam | Carrier::IoamRate | Carrier::IoamSnapshot)
 }
 
+/// Number of ports whose node data fit an option of 255 bytes; `None` = the carrier has no trace.
+pub const fn most_ports(carrier: Carrier) -> Option<usize> {
+    match has_trace(carrier) {
+        true => Some((u8::MAX as usize - TRACE_HEADER) / node_bytes(carrier)),
+        false => None,
+    }
+}
+
 /// Bytes of node data of a port.
 pub(crate) const fn node_bytes(carrier: Carrier) -> usize {
     let (_, fixed, snapshot) = words(carrier);
@@ -61,7 +69,7 @@ pub(crate) const fn node_bytes(carrier: Carrier) -> usize {
 /// Options of a hop-by-hop header, with padding to its end: the trace, and with records the sender's
 /// part, which ports need, in an option of its own. Arguments as in [`write_trace`].
 pub fn options(carrier: Carrier, now: Nanos, hops: &[WireHop], room: usize, head: &WireHeader) -> Vec<u8> {
-    let room = room.min((usize::from(u8::MAX) - TRACE_HEADER) / node_bytes(carrier));
+    let room = room.min(most_ports(carrier).unwrap_or_default());
     let trace = write_trace(carrier, now, &hops[..hops.len().min(room)], room);
     let mut out = Vec::new();
     if carrier == Carrier::IoamSnapshot {
@@ -134,6 +142,21 @@ mod tests {
     fn node(ts: u32, id: u32, backlog: u64) -> WireHop {
         let bw = rate_code(BitRate::from_mbit(100));
         WireHop { ts, tx: id, q_in: uf16::encode(backlog), bw, ..WireHop::default() }
+    }
+
+    #[test]
+    fn an_option_has_room_for_as_many_ports_as_its_length_permits() {
+        let most = [Carrier::Ioam, Carrier::IoamRate, Carrier::IoamSnapshot].map(most_ports);
+        assert_eq!(most, [Some(20), Some(12), Some(8)]);
+        assert_eq!(most_ports(Carrier::Utilisation), None);
+        let head = WireHeader::default();
+        for (carrier, most) in [(Carrier::Ioam, 20), (Carrier::IoamRate, 12), (Carrier::IoamSnapshot, 8)] {
+            // The header of the extension and the options fill what the simulator counts, up to there.
+            for room in 1..=most {
+                let bytes = 2 + options(carrier, Nanos::ZERO, &[], room, &head).len();
+                assert_eq!(bytes as u32, crate::carrier::data_bytes(carrier, room), "{carrier:?} {room}");
+            }
+        }
     }
 
     #[test]
