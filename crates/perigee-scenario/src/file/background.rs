@@ -31,6 +31,11 @@ parameters! {
 }
 
 impl Background {
+    /// Whether its file may name the ports, in place of `on`.
+    pub(crate) fn has_own_ports(&self) -> bool {
+        self.file.is_some() && !self.written.has("on")
+    }
+
     /// Amounts over time; with the name of a port, if the file has those of many.
     pub(crate) fn steps(&self) -> Result<Vec<StepsOf>, Problem> {
         let c = &self.written;
