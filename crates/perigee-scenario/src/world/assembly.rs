@@ -132,6 +132,7 @@ impl World {
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
         let offered: Vec<Offered> = flows.iter().map(FlowPlan::offered).collect();
         let regular = regularity::warnings(&scenario, seed, &net.header, &offered);
+        let unmetered = Vec::from_iter(crate::world::unmetered::warning(&scenario, &net));
         let again = {
             let scenario = scenario.clone();
             move || from_source::build(&scenario, seed).map(|net| net.source).map_err(|e| e.to_string())
@@ -144,7 +145,7 @@ impl World {
             timeline: SharedTimeline::new(net.source, Arc::new(again)),
             ports: net.ports,
             report: net.report,
-            warnings: [scenario.remarks.clone(), net.warnings, regular].concat(),
+            warnings: [scenario.remarks.clone(), net.warnings, unmetered, regular].concat(),
             scenario,
         })
     }

@@ -43,3 +43,4 @@ mod starts;
 pub mod survey;
 pub mod timeline_paths;
 pub mod traffic;
+mod unmetered;
