@@ -226,6 +226,13 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
         done = cli("demand", "map", "out", "--map", what, "--out", f"{what}.{end}")
         assert done.returncode == 0, done.stderr
         assert (tmp_path / f"{what}.{end}").stat().st_size > 500
+    done = cli("demand", "map", "out", "--map", "load", "--out", "load.mp4")
+    if shutil.which("ffmpeg") is None:
+        assert done.returncode == 2
+        assert "load.mp4: MP4 needs ffmpeg, which is not installed" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert b"ftyp" in (tmp_path / "load.mp4").read_bytes()[:16]
     assert cli("demand", "map", "out", "--time", "5min", "--up", "--out", "up.png").returncode == 0
     record = Record(tmp_path / "out")
     summary = pd.read_csv(tmp_path / "out/cells.csv")

@@ -102,7 +102,9 @@ def _begin(stack: ExitStack) -> Callable[[Progress], Callable[[], None]]:
 def map_(
     out: RecordArg,
     what: Annotated[str, typer.Option("--map", help="rate, below, unserved, load, or lost (with --beside).")] = "rate",
-    file: Annotated[Path | None, typer.Option("--out", help="Map to write: .png, .svg, .pdf, .gif, .geojson.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--out", help="Map to write: .png, .svg, .pdf, .gif, .mp4, .geojson.")
+    ] = None,
     time: Annotated[
         str | None,
         typer.Option(
@@ -116,6 +118,7 @@ def map_(
     from perigee_lab.cli.options import seconds
     from perigee_lab.demand import maps
     from perigee_lab.results.checked import consistent
+    from perigee_lab.sky.over_time_maps import FILMS
 
     if what not in maps.MAPS:
         stop(f"--map: {what!r} is none of {', '.join(maps.MAPS)}")
@@ -123,7 +126,7 @@ def map_(
         stop("--map lost requires --beside OUT2, and no other map accepts it")
     record = _open(out)
     target = file or Path(f"{names.as_folder(record.start['name'])}-{what}.png")
-    forms = (".png", ".svg", ".pdf", ".gif", ".geojson")
+    forms = (".png", ".svg", ".pdf", *FILMS, ".geojson")
     if target.suffix not in forms:
         stop(f"--out {target}: the name must end in one of {', '.join(forms)}")
     t_s = None if time is None else seconds(time)
@@ -131,7 +134,7 @@ def map_(
         stop(f"--time {time}: the record ends at {record.start['duration_s']:g} s")
     direction = int(up)
     with consistent(out):
-        if target.suffix == ".gif":
+        if target.suffix in FILMS:
             with writing(target):
                 maps.film(record, what, direction, target)
         elif target.suffix == ".geojson":

@@ -434,19 +434,25 @@ def links_at(record: Record, direction: int, t_s: float) -> tuple[pd.DataFrame, 
 
 
 def film(record: Record, what: str, direction: int, file: Path) -> None:
-    """A map over the run as a GIF. Raises RecordError for a map that compares records."""
-    import matplotlib.pyplot as plt
-    from matplotlib.animation import PillowWriter
+    """A map over the run: GIF by Pillow, MP4 by ffmpeg.
 
+    Raises RecordError for a map that compares records, NoFilmError without ffmpeg.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    from perigee_lab.sky.over_time_maps import refuse_without_ffmpeg
+
+    refuse_without_ffmpeg(file)
     if what == "lost":
         raise RecordError("a film shows one record: say --map rate, below, unserved or load")
     step_s = max(record.start["record_links_s"], record.start["duration_s"] / MOST_FRAMES)
-    writer = PillowWriter(fps=FRAMES_PER_S)
+    writer: Any = PillowWriter(fps=FRAMES_PER_S) if file.suffix == ".gif" else FFMpegWriter(fps=FRAMES_PER_S)
     figure = plt.figure(figsize=(WIDE_IN, HIGH_IN), layout="constrained")
     try:
         with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
-            # The writer chooses the format by file extension.
-            named = Path(scratch, "film.gif")
+            # The writers choose the format by file extension.
+            named = Path(scratch, f"film{file.suffix}")
             with writer.saving(figure, str(named), dpi=100):
                 for t_s in np.arange(0.0, record.start["duration_s"], step_s).tolist():
                     figure.clear()

@@ -120,6 +120,12 @@ def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float,
         axis.plot([(at[1] + 180) % 360 - 180], [at[0]], marker="*", ms=11, color="#d1495b", mec="white", zorder=5)
 
 
+def refuse_without_ffmpeg(file: Path) -> None:
+    """Raises NoFilmError for an MP4 if ffmpeg is not installed."""
+    if file.suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise NoFilmError(f"{file}: MP4 needs ffmpeg, which is not installed; a .gif needs nothing")
+
+
 def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -> None:
     """Writes the first panel's quantity over time: GIF by Pillow, MP4 by ffmpeg.
 
@@ -128,8 +134,7 @@ def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -
     import matplotlib.pyplot as plt
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
-    if file.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise NoFilmError(f"{file}: MP4 needs ffmpeg, which is not installed; a .gif needs nothing")
+    refuse_without_ffmpeg(file)
     if not found.frames:
         raise NoFilmError(f"{file}: the map of {found.what} has one picture only, say .png, .svg or .pdf")
     panel = found.panels[0]
