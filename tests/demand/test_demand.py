@@ -12,13 +12,14 @@ import signal
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from conftest import Begin, Cli, wait_for
-from perigee_lab.demand import columns, maps, outages
+from perigee_lab.demand import columns, maps, outages, report
 from perigee_lab.demand.record import Record
 
 SCENARIO = """
@@ -452,7 +453,6 @@ def test_records_of_others_are_used_or_named_with_the_key(
     """Whatever a record of a demand has in place of a value, a command ends in a result or a line."""
     from perigee_lab.cli import demand as commands
     from perigee_lab.common.files import RecordError
-    from perigee_lab.demand import report
 
     out = tmp_path / "out"
     shutil.copytree(whole, out)
@@ -546,3 +546,18 @@ def test_a_damaged_start_is_named_on_resumption(content: str, cli: Cli, tmp_path
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "start.json" in done.stderr
+
+
+def test_terminals_below_the_threshold_are_counted_with_those_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = pd.DataFrame({
+        "terminals": [10.0, 20.0, 40.0, 80.0],
+        "active": [5.0, 10.0, 20.0, 0.0],
+        "below": [5.0, 5.0, 9.0, 0.0],
+        "no_gateway_share": [1.0, 0.0, 0.4, np.nan],
+    })  # fmt: skip
+    monkeypatch.setattr(report, "_by_cell", lambda _record, _direction: cells)
+    (line,) = report._below(cast(Record, None), 5.0)
+    assert line.startswith("30 of 150 terminals are in cells below 5 Mbit/s")
+    assert "10 of these without a path" in line
+    monkeypatch.setattr(report, "_by_cell", lambda _record, _direction: cells[2:])
+    assert report._below(cast(Record, None), 5.0) == []

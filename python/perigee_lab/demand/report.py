@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from perigee_lab.demand.record import Record
 
 MOST_ROWS = 10
+# Links of a kind that are listed.
+MOST_OF_KIND = 5
+HALF = 0.5
 DPI = 110
 STYLE = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#1b2733}img{max-width:100%}
 table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}
@@ -63,6 +66,20 @@ def _about(record: Record) -> str:
     )
 
 
+def _below(record: Record, limit_mbps: float) -> list[str]:
+    """How many terminals the cells below the threshold have, and how many of these reach no gateway."""
+    frame = _by_cell(record, 0)
+    below = frame[frame["below"] >= HALF * frame["active"].where(frame["active"] > 0)]
+    if not len(below):
+        return []
+    apart = below[below["no_gateway_share"] >= HALF]["terminals"].sum()
+    return [
+        f"{below['terminals'].sum():,.0f} of {frame['terminals'].sum():,.0f} terminals are in cells below "
+        f"{limit_mbps:g} Mbit/s (or their plan) half of the time or more, {apart:,.0f} of these without a path to a "
+        "gateway; cells.csv has each cell"
+    ]
+
+
 def _list(texts: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{quoting.html(t)}</li>" for t in texts) + "</ul>"
 
@@ -93,6 +110,7 @@ def lines(record: Record, other: Record | None = None) -> list[str]:
             before_down = other.totals["down"]
             text += f"; {other.folder.name}: {before_down['below'] / before_down['active']:.1%}"
         found.append(text)
+        found += _below(record, limit)
     if other is not None:
         found += _hit(record, other)
     if m["failed_steps"]:
@@ -234,7 +252,7 @@ def _sections(record: Record) -> list[tuple[str, str]]:
         ("<h2>What an active terminal gets</h2>", images["rate"]),
         ("<h2>What is not served</h2>", images["unserved"]),
         ("<h2>Load of ISLs, feeders and gateways</h2>", f'<p class="note">{busiest}</p>{images["load"]}'),
-        ("<h2>Ten hottest links</h2>", _links(record)),
+        ("<h2>Hottest links of each kind</h2>", _links(record)),
         ("<h2>Worst cells</h2>", _worst(record)),
     ]
 
@@ -275,8 +293,8 @@ def _hours(record: Record) -> Any:
 
 
 def _links(record: Record) -> str:
-    """The hottest links of each kind that can be full: feeders, gateways, ISLs, radios."""
-    links = record.links.head(MOST_ROWS)
+    """The hottest links of each kind that can be full: feeders, gateways, ISLs, radios, beams."""
+    links = record.links.groupby("kind", sort=False).head(MOST_OF_KIND)
     since_s, until_s = record.links_s
     seconds = until_s - since_s
     rows = [
