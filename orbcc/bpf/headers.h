@@ -11,6 +11,7 @@
 #define NEXT_HOP_BY_HOP 0
 #define NEXT_DESTINATION 60
 #define ETHERTYPE_IPV6 0x86dd
+#define TCP_SEQUENCE 4
 #define TCP_OFFSET 12 /* place of the header's length */
 #define PASS TCX_NEXT
 
@@ -133,6 +134,19 @@ static __always_inline struct bpf_sock *socket_of(struct __sk_buff *skb, const s
 	return bpf_skc_lookup_tcp(skb, &t, sizeof(t.ipv6), BPF_F_CURRENT_NETNS, 0);
 }
 
+/* 1 = TCP may accept a segment with its header at `at`: what is far from the receive window is of another,
+ * and so is its telemetry. */
+static __always_inline int in_window(struct __sk_buff *skb, struct bpf_sock *sk, u32 at)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	u32 sequence;
+
+	if (!tp || bpf_skb_load_bytes(skb, at + TCP_SEQUENCE, &sequence, sizeof(sequence)))
+		return 0;
+	/* Retransmissions are behind, at most by a window. */
+	return bpf_ntohl(sequence) - tp->rcv_nxt + tp->rcv_wnd <= 2 * tp->rcv_wnd;
+}
+
 /* Records of a data packet; `at`: place of the first. */
 static __always_inline void keep_records(struct __sk_buff *skb, struct receiver *r, const struct orbcc_fixed *f, u32 at)
 {
@@ -213,7 +227,7 @@ static __always_inline void receive_data(struct __sk_buff *skb, const struct ipv
 		return;
 	}
 	full = bpf_sk_fullsock(sk);
-	if (full) {
+	if (full && in_window(skb, full, at + ((u32)x[1] + 1) * 8)) {
 		r = bpf_sk_storage_get(&receivers, full, 0, BPF_SK_STORAGE_GET_F_CREATE);
 		if (r && room)
 			keep_records(skb, r, &f, at + sizeof(x));

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import re
 import shutil
 import signal
@@ -231,6 +232,7 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
     if shutil.which("ffmpeg") is None:
         assert done.returncode == 2
         assert "load.mp4: MP4 needs ffmpeg, which is not installed" in done.stderr
+        assert "contradict" not in done.stderr
     else:
         assert done.returncode == 0, done.stderr
         assert b"ftyp" in (tmp_path / "load.mp4").read_bytes()[:16]
@@ -546,6 +548,21 @@ def test_a_damaged_start_is_named_on_resumption(content: str, cli: Cli, tmp_path
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "start.json" in done.stderr
+
+
+def test_an_encoder_that_fails_is_quoted(
+    cli: Cli, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    encoder = tmp_path / "bin" / "ffmpeg"
+    encoder.parent.mkdir()
+    encoder.write_text("#!/bin/sh\ncat > /dev/null\necho no such codec >&2\nexit 3\n", encoding="utf-8")
+    encoder.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{encoder.parent}{os.pathsep}{os.environ['PATH']}")
+    done = cli("demand", "map", "out", "--map", "load", "--out", "m.mp4")
+    assert done.returncode == 2, done.stderr
+    assert "m.mp4: ffmpeg ended with exit code 3: no such codec" in done.stderr
+    assert not (tmp_path / "m.mp4").exists()
 
 
 def test_terminals_below_the_threshold_are_counted_with_those_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:

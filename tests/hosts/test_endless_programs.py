@@ -37,6 +37,19 @@ def program_of(out: Path) -> tuple[dict[str, Any], bytes]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_output_that_ends_just_beyond_the_limit_is_counted(
+    backend: str, cli: Cli, scenario: Path, tmp_path: Path
+) -> None:
+    limit = ("--set", "hosts.output_limit=3 B")
+    done = cli(
+        "exec", scenario, *limit, "--backend", backend, "--out", tmp_path / "o", "--at", "s1", "--", "echo", "hello"
+    )
+    assert (done.returncode, done.stdout) == (0, "hel"), done.stderr
+    assert program_of(tmp_path / "o")[0]["discarded_bytes"] == {"output": 3}
+    assert "the first 3 bytes are kept, 3 more were discarded" in done.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_program_that_writes_without_end_runs_to_the_end_of_the_scenario(
     backend: str, cli: Cli, scenario: Path, tmp_path: Path
 ) -> None:

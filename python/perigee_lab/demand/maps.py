@@ -16,7 +16,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, write_text, written
 from perigee_lab.demand import outages
 from perigee_lab.demand.columns import DIRECTIONS, KINDS
-from perigee_lab.sky.over_time_maps import base
+from perigee_lab.sky.over_time_maps import base, encoding
 from perigee_lab.sky.skymap import labels, segments
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ def film(record: Record, what: str, direction: int, file: Path) -> None:
         with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
             # The writers choose the format by file extension.
             named = Path(scratch, f"film{file.suffix}")
-            with writer.saving(figure, str(named), dpi=100):
+            with encoding(file), writer.saving(figure, str(named), dpi=100):
                 for t_s in np.arange(0.0, record.start["duration_s"], step_s).tolist():
                     figure.clear()
                     _draw(figure, figure.subplots(), record, what, direction, t_s, None)

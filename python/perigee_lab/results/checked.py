@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import names
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import RecordError
 from perigee_lab.common.reading import UnreadableError, regular
 from perigee_lab.results.tables import RELIED_ON, TABLES
@@ -157,6 +158,9 @@ def consistent(folder: Path | None) -> Iterator[None]:
     """
     try:
         yield
+    except PerigeeError:
+        # Of something else, such as a missing program.
+        raise
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         if folder is None:
             raise

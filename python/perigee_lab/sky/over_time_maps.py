@@ -6,8 +6,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,18 @@ def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float,
         axis.plot([(at[1] + 180) % 360 - 180], [at[0]], marker="*", ms=11, color="#d1495b", mec="white", zorder=5)
 
 
+@contextmanager
+def encoding(file: Path) -> Iterator[None]:
+    """Raises NoFilmError for a film whose encoder fails."""
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        printed = error.stderr or error.output or ""
+        lines = (printed if isinstance(printed, str) else printed.decode("utf-8", "replace")).splitlines()
+        why = next((line.strip() for line in reversed(lines) if line.strip()), "it printed no reason")
+        raise NoFilmError(f"{file}: ffmpeg ended with exit code {error.returncode}: {why}") from error
+
+
 def refuse_without_ffmpeg(file: Path) -> None:
     """Raises NoFilmError for an MP4 if ffmpeg is not installed."""
     if file.suffix == ".mp4" and shutil.which("ffmpeg") is None:
@@ -152,7 +166,7 @@ def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -
         with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
             # The writers choose the format by file extension; one of them runs a process.
             named = Path(scratch, f"film{file.suffix}")
-            with writer.saving(figure, str(named), dpi=110):
+            with encoding(file), writer.saving(figure, str(named), dpi=110):
                 for k in chosen.tolist():
                     mesh.set_array(np.ma.masked_invalid(found.frames[k]))
                     title.set_text(f"{panel.title.split(',')[0]}, {found.t_s[k] / 3600:.2f} h")

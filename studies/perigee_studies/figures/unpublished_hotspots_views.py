@@ -267,7 +267,10 @@ def _threshold(t: Tables) -> str:
 
 def _fairness(plain: pd.DataFrame) -> str:
     asia = plain.groupby("cc")["jain Asia"].mean()
-    return f"No scheme is fair in Asia: Jain's index of its long transfers is {asia.min():.2f} to {asia.max():.2f}."
+    return (
+        f"Over shortest routes no scheme is fair in Asia: Jain's index of its long transfers is {asia.min():.2f} to "
+        f"{asia.max():.2f}."
+    )
 
 
 def summary(t: Tables) -> list[str]:

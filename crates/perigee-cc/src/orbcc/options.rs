@@ -290,6 +290,7 @@ pub const NEEDS: &[Needs] = &[
     Needs { name: "ewma", other: "carrier", words: NOT_NONE },
     Needs { name: "md", other: "carrier", words: NOT_NONE },
     Needs { name: "init_divisor", other: "carrier", words: NOT_NONE },
+    Needs { name: "initial_phase", other: "carrier", words: NOT_NONE },
     Needs { name: "initial_jump", other: "carrier", words: NOT_NONE },
     Needs { name: "path_change", other: "carrier", words: NOT_NONE },
 ];

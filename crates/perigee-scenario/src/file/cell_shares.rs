@@ -5,6 +5,8 @@ use crate::file::cells::{number, table, Cell};
 use crate::file::suggestions;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Characters of a header that an error quotes: the file may be another than meant.
+const MOST_SHOWN: usize = 100;
 /// Most rows.
 const MAX_ROWS: usize = 1_000_000;
 
@@ -17,7 +19,8 @@ pub(crate) fn parse(text: &str, cells: &[Cell]) -> Result<Vec<(u32, u32, f64)>, 
     let (head, rows) = table(text)?;
     let needed = |name: &str| {
         let found = head.iter().position(|c| c.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| format!("the header has no column {name:?}; found {}", head.join(", ")))
+        let columns: String = head.join(", ").chars().take(MOST_SHOWN).collect();
+        found.ok_or_else(|| format!("the header has no column {name:?}; found {columns}"))
     };
     let ends = [needed("from")?, needed("to")?];
     let share = needed("share")?;

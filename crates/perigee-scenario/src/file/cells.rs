@@ -211,8 +211,12 @@ impl Cells {
         names::check(&name).map_err(|why| format!("the name {why}"))?;
         let seen = self.names.entry(name.clone()).or_default();
         *seen += 1;
-        if *seen > 1 {
-            name = format!("{name} {seen}");
+        let seen = *seen;
+        if seen > 1 {
+            let free = |n: &usize| !self.names.contains_key(&format!("{name} {n}"));
+            let number = (seen..).find(free).expect("fewer names than numbers");
+            name = format!("{name} {number}");
+            self.names.insert(name.clone(), 1);
         }
         let place = GeoPoint { lat_deg: lat, lon_deg: lon, height_m: 0.0 };
         self.all.push(Cell { name, place, population, terminals });
@@ -311,6 +315,13 @@ pub fn curve(text: &str) -> Result<Vec<(f64, f64)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let text = "name,lat,lon,population\nA 2,1,1,1\nA,2,2,1\nA,3,3,1\nA,4,4,1\nA 3,5,5,1\n";
+        let names: Vec<String> = csv(text).unwrap().into_iter().map(|c| c.name).collect();
+        assert_eq!(names, ["A 2", "A", "A 3", "A 4", "A 3 2"]);
+    }
 
     #[test]
     fn rows_are_cells_and_wrong_ones_are_named() {

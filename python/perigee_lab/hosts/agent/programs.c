@@ -372,6 +372,7 @@ static void report_output(struct program *p, int stream)
 	static unsigned char payload[EVENT_HEADER + LARGEST_OUTPUT];
 	size_t most = report_room() < sizeof(payload) ? OUTPUT : LARGEST_OUTPUT;
 	uint32_t which = p->id | PROGRAM | (stream ? ERRORS : 0);
+	bool beyond = false;
 
 	for (int i = 0; i < TURN && p->pipes[stream] >= 0 && p->room[stream]; i++) {
 		ssize_t n = read(p->pipes[stream], payload + EVENT_HEADER, most);
@@ -386,6 +387,7 @@ static void report_output(struct program *p, int stream)
 		if ((uint64_t)n > p->room[stream]) {
 			p->discarded[stream] = n - p->room[stream];
 			n = p->room[stream];
+			beyond = true;
 		}
 		p->room[stream] -= n;
 		memcpy(payload, &now, 8);
@@ -393,6 +395,9 @@ static void report_output(struct program *p, int stream)
 		report(REPORT_OUTPUT, payload, EVENT_HEADER + n);
 	}
 	flush_reports();
+	/* Nothing may follow that would report it. */
+	if (beyond)
+		report_discarded(p, stream);
 	if (p->pipes[stream] >= 0 && !p->room[stream])
 		discard(p, stream, simulated_ns());
 }
