@@ -85,7 +85,7 @@ struct {
 	__type(value, struct receiver);
 } receivers SEC(".maps");
 
-/* Receiver of a connection whose packets carry IOAM traces. */
+/* Receiver of a connection with IOAM traces. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

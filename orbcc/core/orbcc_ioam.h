@@ -274,7 +274,7 @@ ORBCC_CALL int orbcc_ioam_update(struct orbcc_ioam_port *p, struct orbcc_ioam_st
 	return 0;
 }
 
-/* A trace arrived: 1 = `echo` is the record for its ACK. A trace without a port whose rate is known
+/* A trace arrived: 1 = `echo` is the record for its ACK. A trace without a port of a known rate
  * leaves none, one without a later time than before a baseline. */
 ORBCC_INLINE int orbcc_ioam_receive(struct orbcc_ioam *s, u64 now_ns, const struct orbcc_ioam_trace *t,
 				    const struct orbcc_fixed *f, u32 packet, struct orbcc_compact *echo)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The C core's reader of IOAM traces, whose reference is [`perigee_telemetry::carrier`].
+//! The C core's reader of IOAM traces; [`perigee_telemetry::carrier`] is its reference.
 #![allow(unsafe_code)] // calls of C
 
 use perigee_telemetry::WireCompact;

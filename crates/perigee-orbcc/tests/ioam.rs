@@ -86,7 +86,7 @@ fn records_of_random_paths_agree() {
             let theirs = reference.read(Nanos::from_micros(arrival_us), &carried, 0, &hops, &stamp);
             match (ours, theirs) {
                 (None, None) => none += 1,
-                // Two ports whose u differ by less than the rounding of either.
+                // The u of two ports may differ by less than the rounding of either.
                 (Some(a), Some(b)) if a.hop != b.hop && a.u.abs_diff(b.u) <= 2 => apart += 1,
                 (Some(a), Some(b)) => {
                     assert_near(&a, &b);

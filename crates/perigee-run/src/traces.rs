@@ -7,7 +7,7 @@ use perigee_scenario::units::Nanos;
 use perigee_telemetry::ioam;
 use perigee_timeline::{Flow, Workload};
 
-/// Rejects captures of flows whose packets reserve room for more ports than an option holds: their
+/// Rejects captures of flows that reserve room for more ports than an option holds: their
 /// packets would be shorter than those that were simulated.
 ///
 /// # Errors

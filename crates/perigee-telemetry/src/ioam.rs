@@ -52,7 +52,7 @@ pub const fn has_trace(carrier: Carrier) -> bool {
     matches!(carrier, Carrier::Ioam | Carrier::IoamRate | Carrier::IoamSnapshot)
 }
 
-/// Number of ports whose node data fit an option of 255 bytes; `None` = the carrier has no trace.
+/// Number of ports with node data that fit an option of 255 bytes; `None` = the carrier has no trace.
 pub const fn most_ports(carrier: Carrier) -> Option<usize> {
     match has_trace(carrier) {
         true => Some((u8::MAX as usize - TRACE_HEADER) / node_bytes(carrier)),

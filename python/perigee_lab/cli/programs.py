@@ -38,7 +38,7 @@ RUNS = Path("runs")
 REPORT = "report.html"
 # Quantiles of packets, and their keys in the manifest.
 LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
-# First word of warnings about programs, whose endings are listed anyway.
+# First word of warnings about programs. Their endings are listed anyway.
 PROGRAM = "program "
 
 

@@ -124,7 +124,7 @@ def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float,
 
 @contextmanager
 def encoding(file: Path) -> Iterator[None]:
-    """Raises NoFilmError for a film whose encoder fails."""
+    """Raises NoFilmError if the encoder of a film fails."""
     try:
         yield
     except subprocess.CalledProcessError as error:

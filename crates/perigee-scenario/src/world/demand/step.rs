@@ -102,7 +102,7 @@ pub struct Outcome {
     pub groups: Vec<Group>,
     /// Their paths.
     pub ways: Vec<Way>,
-    /// Terminals of each cell whose traffic has no path, down and up: their number times the share of
+    /// Terminals of each cell with traffic without a path, down and up: their number times the share of
     /// their traffic.
     pub without: Vec<[f64; 2]>,
     /// Down and up.
