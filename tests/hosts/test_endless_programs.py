@@ -42,9 +42,9 @@ def test_output_that_ends_just_beyond_the_limit_is_counted(
 ) -> None:
     limit = ("--set", "hosts.output_limit=3 B")
     done = cli(
-        "exec", scenario, *limit, "--backend", backend, "--out", tmp_path / "o", "--at", "s1", "--", "echo", "hello"
+        "exec", scenario, *limit, "--backend", backend, "--out", tmp_path / "o", "--at", "s1", "--", "echo", "abcde"
     )
-    assert (done.returncode, done.stdout) == (0, "hel"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "abc"), done.stderr
     assert program_of(tmp_path / "o")[0]["discarded_bytes"] == {"output": 3}
     assert "the first 3 bytes are kept, 3 more were discarded" in done.stderr
 

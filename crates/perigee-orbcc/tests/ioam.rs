@@ -68,7 +68,7 @@ fn records_of_random_paths_agree() {
             unit(mix(connection << 32 | draws))
         };
         let ports = 1 + (draw() * 3.0) as usize;
-        let rates_mbit = (0..ports).map(|_| 10f64.powf(1.0 + 2.0 * draw())).collect();
+        let rates_mbit = (0..ports).map(|_| libm::pow(10.0, 1.0 + 2.0 * draw())).collect();
         let mut path = Path { rates_mbit, idle_us: vec![0.0; ports] };
         let base_rtt_us = 20_000 + (draw() * 200_000.0) as u32;
         let window = uf16::encode(20_000 + (draw() * 2e6) as u64);
