@@ -33,8 +33,9 @@ pub fn apply(scenario: &Scenario, mut net: Network) -> Result<Network, ScenarioE
         sections.resize(entries.len(), spec);
     }
     let first = &scenario.background[0].written;
-    let refused =
-        |e: &Background| net.header.ports.iter().find(|p| is_on(e, p, &net) && obstacle(&p.spec).is_some());
+    let numbered = || (0..).zip(&net.header.ports);
+    let others: Vec<(u32, &Port)> = numbered().filter(|(_, p)| obstacle(&p.spec).is_some()).collect();
+    let refused = |e: &Background| others.iter().find(|(n, p)| is_on(e, *n, p, &net)).map(|(_, p)| *p);
     if let Some((spec, port)) = scenario.background.iter().find_map(|e| Some((e, refused(e)?))) {
         return Err(refusal(scenario, spec, port).into());
     }
@@ -70,8 +71,7 @@ fn of(spec: &Background, net: &Network) -> Result<Vec<Entry>, Problem> {
 }
 
 /// Whether a port known at the start has the traffic of a section by its key `on`.
-fn is_on(spec: &Background, port: &Port, net: &Network) -> bool {
-    let number = net.header.ports.iter().position(|p| p.name == port.name).unwrap_or_default() as u32;
+fn is_on(spec: &Background, number: u32, port: &Port, net: &Network) -> bool {
     let bottleneck = spec.on.iter().any(|n| n == "bottleneck");
     let named = |pattern: &String| meet(pattern.as_bytes(), port.name.as_bytes());
     !spec.has_own_ports()

@@ -350,7 +350,7 @@ impl Setting {
             let n = all.len() / directions.len();
             all[block * n..(block + 1) * n].to_vec()
         };
-        let found = directions.iter().enumerate().map(|(block, _)| {
+        let found = (0..directions.len()).map(|block| {
             let mut rates = Rates {
                 elastic: of_direction(&elastic, block),
                 inelastic: of_direction(&inelastic, block),
