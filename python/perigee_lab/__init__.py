@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perigee_lab.extensions.trust import PluginError
     from perigee_lab.results.cells import open_sweep
     from perigee_lab.results.comparison import Comparison, compare, paired
+    from perigee_lab.results.joined import open_runs
     from perigee_lab.results.run import Results, Run, open_record
     from perigee_lab.runs.scenario import Scenario, load, loads, run, schemes
     from perigee_lab.runs.sweep import sweep
@@ -46,6 +47,7 @@ __all__ = [
     "load_timeline",
     "loads",
     "open_record",
+    "open_runs",
     "open_sweep",
     "paired",
     "paths",
@@ -77,6 +79,7 @@ _HOMES = {
     "load_timeline": "perigee_lab.sky.timeline",
     "loads": "perigee_lab.runs.scenario",
     "open_record": "perigee_lab.results.run",
+    "open_runs": "perigee_lab.results.joined",
     "run": "perigee_lab.runs.scenario",
     "paired": "perigee_lab.results.comparison",
     "paths": "perigee_lab.sky.survey",

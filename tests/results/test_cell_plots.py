@@ -112,8 +112,8 @@ def test_too_many_combinations_are_said_to_be_left_out() -> None:
 
 
 def test_intervals_end_at_the_maximum_of_the_metric() -> None:
-    assert cell_plots._upper("jain", [0.5, 0.99], [0.1, 0.1]) == pytest.approx([0.1, 0.01])
-    assert cell_plots._upper("goodput_mbps", [0.99], [0.1]) == [0.1]
+    assert cell_plots.upper("jain", [0.5, 0.99], [0.1, 0.1]) == pytest.approx([0.1, 0.01])
+    assert cell_plots.upper("goodput_mbps", [0.99], [0.1]) == [0.1]
 
 
 def test_axes_have_the_unit_of_their_values() -> None:

@@ -12,6 +12,7 @@ import typer
 
 from perigee_lab.cli.cell_tables import show_cells
 from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of
+from perigee_lab.cli.run_figures import plot_runs
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.messages import complain
@@ -51,11 +52,14 @@ def command(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="One sweep only: plot the first column (.png, .svg, .pdf), or a page with a slider per key (.html)."
+            help="Plot the first column of a sweep, or the columns of runs over their seeds (.png, .svg, .pdf, .html)."
         ),
     ] = None,
-    x: Annotated[str | None, typer.Option(help="With --plot: key on the x axis.")] = None,
-    y: Annotated[str | None, typer.Option(help="With --plot: key on the y axis, for a heat map.")] = None,
+    x: Annotated[str | None, typer.Option(help="With --plot of a sweep: key on the x axis.")] = None,
+    y: Annotated[str | None, typer.Option(help="With --plot of a sweep: key on the y axis, for a heat map.")] = None,
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --plot of runs: the flow drawn over time.")
+    ] = None,
     join: Annotated[bool, typer.Option("--join", help="Join folders on keys, scheme and seed.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write: .csv, .parquet or .json.")] = None,
     force: ForceOption = False,
@@ -63,17 +67,24 @@ def command(
 ) -> None:
     """List, filter, plot and export the runs of sweeps and folders.
 
-    With several folders, rows are appended, or joined with --join. Means per cell and plots need one
-    sweep.
+    With several folders, rows are appended, or joined with --join. The plot of one sweep has its keys as axes, or
+    as sliders (.html). The plot of the runs of folders has a column per scheme as mean with 95 % interval, and
+    goodput and RTT of a flow as median over seeds with a band.
     """
     from perigee_lab.common.files import writing
     from perigee_lab.results import dataset
+    from perigee_lab.results.cells import INDEX
 
+    if plot is not None and not means and not any((f / INDEX).exists() for f in folders):
+        _refuse_for_runs(table=join or sort is not None or out is not None, axes=bool(x or y))
+        plot_runs(folders, where or [], names_of("--columns", columns), flow, plot, force=force)
+        return
+    if flow is not None:
+        stop("--flow chooses a flow of the plot of runs: it needs --plot FILE, and folders of perigee run")
     if means or plot is not None or x or y:
         if len(folders) > 1 or join or sort is not None or out is not None:
             stop("--means and --plot need one sweep, and cannot be combined with --sort, --join or --out")
-        names = names_of("--columns", columns)
-        show_cells(folders[0], where or [], names, plot, x, y, force=force, as_json=as_json)
+        show_cells(folders[0], where or [], names_of("--columns", columns), plot, x, y, force=force, as_json=as_json)
         return
     check_free(out, force=force)
     if join and len(folders) < 2:
@@ -98,6 +109,12 @@ def command(
         print(_as_json(found))
     else:
         _print(found)
+
+
+def _refuse_for_runs(*, table: bool, axes: bool) -> None:
+    """Ends the command for options that do not fit a plot of runs."""
+    if table or axes:
+        stop("--plot of runs cannot be combined with --x, --y, --sort, --join or --out")
 
 
 def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:

@@ -100,7 +100,7 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
         for name, place in of_panel:
             points = [_mean(sweep, metric, {x: v, **place}) for v in places]
             heights, halves = [p[0] for p in points], [p[1] for p in points]
-            bars = None if all(map(math.isnan, halves)) else [halves, _upper(metric, heights, halves)]
+            bars = None if all(map(math.isnan, halves)) else [halves, upper(metric, heights, halves)]
             axes.errorbar(
                 list(places.values()), heights, yerr=bars, capsize=2.5, label=quoting.plot(name), **look[name].both()
             )
@@ -118,7 +118,7 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
             axes.set_xlabel(quoting.plot(", ".join(filter(None, (x, scale.unit)))))
             axes.tick_params(labelbottom=True)
         if i % across == 0:
-            axes.set_ylabel(_label(metric))
+            axes.set_ylabel(label(metric))
     grid[0][0].legend(frameon=False, fontsize=8)
     figure.suptitle(quoting.plot(_title(sweep, {x, *varied}, _left_out(len(panels), of))), fontsize=9)
     return figure
@@ -160,7 +160,7 @@ def heat_map(sweep: Sweep, metric: str, x: str, y: str) -> Any:
         row[0].set_ylabel(y)
     for axes in all_axes[-1]:
         axes.set_xlabel(x)
-    figure.colorbar(image, ax=all_axes.ravel().tolist(), label=_label(metric))
+    figure.colorbar(image, ax=all_axes.ravel().tolist(), label=label(metric))
     figure.suptitle(quoting.plot(_title(sweep, {x, y, *panels[0]}, _left_out(len(panels), of))), fontsize=9)
     return figure
 
@@ -215,7 +215,8 @@ def _title(sweep: Sweep, drawn: set[str], remark: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _label(metric: str) -> str:
+def label(metric: str) -> str:
+    """Label of an axis: name and unit of a column. Raises RecordError if there is no such column."""
     column = next((c for c in COLUMNS if c.name == metric), None)
     if column is None:
         raise RecordError(f"there is no column {metric!r}: `perigee columns` lists them")
@@ -270,7 +271,7 @@ def _value(cell: Any) -> float | None:
     return float(cell) if isinstance(cell, (int, float)) and not math.isnan(cell) else None
 
 
-def _upper(metric: str, heights: list[float], halves: list[float]) -> list[float]:
+def upper(metric: str, heights: list[float], halves: list[float]) -> list[float]:
     """Upper parts of intervals, which end at the maximum of the metric."""
     most = MOST.get(metric, math.inf)
     return [min(half, max(most - height, 0.0)) for height, half in zip(heights, halves, strict=True)]

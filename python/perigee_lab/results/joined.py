@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.run import Run, find_records
+from perigee_lab.results.record import in_order
+from perigee_lab.results.run import Results, Run, find_records
+from perigee_lab.results.summary import experiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -26,6 +28,27 @@ TIMES = {
 """Columns with instants of a run, by table."""
 STATE = {"routes": "pair", "tracks": "node"}
 """Tables with values that last until the next ones of the same pair or node: the last ones before zero are at zero."""
+
+
+def open_runs(*folders: str | Path) -> Results:
+    """Opens all runs of one or several folders of `perigee run`.
+
+    Runs of one scenario with different seeds or schemes are one comparison. Otherwise schemes are
+    named by their folders (`folder: cubic`), and time starts with the first flow of each run.
+
+    Raises:
+        RecordError: a folder has no record, or folders with runs of several scenarios have the same name.
+    """
+    paths = [Path(f) for f in folders]
+    runs = in_order([run for path in paths for run in find_records(path)])
+    if len(paths) > 1 and not _is_one_comparison(runs):
+        runs = joined(paths)
+    return Results(runs, paths[0] if len(paths) == 1 else None)
+
+
+def _is_one_comparison(runs: Sequence[Run]) -> bool:
+    """Whether runs differ only in seed and scheme, and no two in neither."""
+    return len({(r.cc, r.seed) for r in runs}) == len(runs) and len({tuple(experiment(r)) for r in runs}) == 1
 
 
 def joined(folders: Sequence[Path]) -> list[Run]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from perigee_lab.common.columns import Column
+    from perigee_lab.results.embedded import Page
     from perigee_lab.results.why import FlowLimits
 
 
@@ -120,6 +121,32 @@ class Results(Sequence[Run]):
         from perigee_lab.results.plots import overview
 
         return once(overview(self.firsts()))
+
+    def plot_seeds(self, metrics: str | Sequence[str] = (), flow: str | None = None) -> Any:
+        """Plots metrics per scheme as means with 95 % intervals, and goodput and RTT as medians with bands.
+
+        Args:
+            metrics: Columns (docs/reference/columns.md), four at most; default: goodput and mean RTT.
+            flow: The flow whose goodput and RTT are drawn over time; default: the first.
+
+        Raises:
+            RecordError: no run has a value of a metric, or a run lacks the flow.
+        """
+        from perigee_lab.results.notebook import once
+        from perigee_lab.results.run_plots import figure
+
+        return once(figure(self._some(), [metrics] if isinstance(metrics, str) else metrics, flow))
+
+    def page(self, metrics: str | Sequence[str] = (), flow: str | None = None) -> Page:
+        """The figure of `plot_seeds` with its table as a page: notebooks display it, `save(FILE)` writes it."""
+        from perigee_lab.results.run_plots import page
+
+        return page(self._some(), [metrics] if isinstance(metrics, str) else metrics, flow)
+
+    def _some(self) -> list[Run]:
+        if not self.runs:
+            raise RecordError("there is no run to draw")
+        return self.runs
 
     def firsts(self) -> list[Run]:
         """The first run of each scheme."""

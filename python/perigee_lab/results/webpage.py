@@ -60,3 +60,14 @@ def image(drawn: Any, dpi: int, alt: str = "") -> str:
     data = io.BytesIO()
     drawn.savefig(data, format="png", dpi=dpi, metadata={"Software": None})
     return f'<img alt="{quoting.html(alt)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
+
+
+def vector(drawn: Any, alt: str = "") -> str:
+    """A figure as an element of a page, which contains it as SVG; equal figures give equal texts."""
+    import matplotlib as mpl
+
+    data = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "perigee"}):
+        drawn.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+    coded = base64.b64encode(data.getvalue()).decode()
+    return f'<img alt="{quoting.html(alt)}" src="data:image/svg+xml;base64,{coded}">'
