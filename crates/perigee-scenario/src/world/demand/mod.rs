@@ -189,7 +189,16 @@ mod tests {
         [[demand.plan]]\nshare = 3\ninelastic_down = \"100 kbit\"\n[[demand.plan]]\nname = \"b\"\nweight = 2\nup = \"30 Mbit\"\n";
 
     fn run(preset: &str, more: &str, tail: &str) -> DemandRun {
-        let text = TEXT.replace("PRESET", preset).replace("MORE", more) + tail;
+        built(TEXT, preset, more, tail)
+    }
+
+    fn sparse(preset: &str, more: &str, tail: &str) -> DemandRun {
+        let text = TEXT.replace("step = \"60 s\"", "step = \"5 min\"\nrecord = \"5 min\"");
+        built(&text, preset, more, tail)
+    }
+
+    fn built(text: &str, preset: &str, more: &str, tail: &str) -> DemandRun {
+        let text = text.replace("PRESET", preset).replace("MORE", more) + tail;
         let s = Scenario::parse(&text, "test", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
         DemandRun::new(&s).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -210,7 +219,7 @@ mod tests {
             "to = \"gravity\"\nexponent = 0\npeers = 59\nroute = \"load-aware\"\nisl = \"100 Mbit\"",
             "to = \"gravity\"\nfairness = \"proportional\"\npeers = 4\ncells_down = 0.3",
         ] {
-            let c = run("starlink-shell1", more, "").chunk(0, None).unwrap();
+            let c = sparse("starlink-shell1", more, "").chunk(0, None).unwrap();
             assert!(served(&c) > 1e9, "{more}");
             let e = c.errors;
             assert!(e.offered <= 1e-9 && e.carried <= 1e-9 && e.excess <= 1e-9, "{more} {e:?}");
@@ -226,11 +235,11 @@ mod tests {
         let text = |c: &Chunk| format!("{:?} {:?} {:?} {:?}", c.cells, c.paths, c.links, c.steps);
         let more =
             "record_links = \"60 s\"\nroute = \"load-aware\"\nisl = \"1 Gbit\"\ngateway = \"balanced\"";
-        for to in ["", "\nto = \"gravity\"\ncells_down = 0.1"] {
+        for (to, others) in [("", &[2, 3, 4, 8][..]), ("\nto = \"gravity\"\ncells_down = 0.1", &[3])] {
             let run = run("starlink-shell1", &format!("{more}{to}"), "");
             assert_eq!(run.chunks(), 3);
             let last = text(&run.chunk(2, Some(1)).unwrap());
-            for threads in [2, 3, 4, 8] {
+            for &threads in others {
                 assert_eq!(text(&run.chunk(2, Some(threads)).unwrap()), last, "{threads} threads");
             }
         }
@@ -278,8 +287,8 @@ mod tests {
     #[test]
     fn traffic_between_cells_survives_the_loss_of_all_gateways_and_loads_both_ends() {
         let fail = "[[demand.failure]]\ngateway = [\"Raisting\", \"Fucino\"]\nat = \"5 min\"\n";
-        let all = run("starlink-shell1", "to = \"gravity\"", fail).chunk(0, None).unwrap();
-        let rest = run("starlink-shell1", "to = \"gravity\"\ncells_down = 0.25\ncells_up = 0.25", fail);
+        let all = sparse("starlink-shell1", "to = \"gravity\"", fail).chunk(0, None).unwrap();
+        let rest = sparse("starlink-shell1", "to = \"gravity\"\ncells_down = 0.25\ncells_up = 0.25", fail);
         let rest = rest.chunk(0, None).unwrap();
         assert_eq!((all.unreached, rest.unreached), (0, 0));
         for s in &all.steps {
