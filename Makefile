@@ -105,7 +105,8 @@ cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its
 	$(BIN)/python -m pytest -q tests/runs/test_cluster.py tests/runs/test_cluster_trust.py
 
 slow: setup  ## The tests that `make test` leaves out
-	$(BIN)/python -m pytest -q -m "slow and not release"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow and not release and not alone"
+	$(BIN)/python -m pytest -q -m "slow and alone and not release"
 
 shipped: setup .venv-site/installed  ## The tests of what a release consists of, with the wheel of `make dist`
 	PERIGEE_DIST=dist $(BIN)/python -m pytest -q -m "slow" tests/repository/test_install.py tests/repository/test_site.py tests/repository/test_pages.py

@@ -45,6 +45,7 @@ def test_it_leaves_the_same_record(cli: Cli, small: Path, tmp_path: Path) -> Non
     assert [w.replace("/a", "/b") for w in a.get("command", [])][:-1] == b.get("command", [])[:-1]
 
 
+@pytest.mark.slow
 def test_results_hang_on_no_order_of_sets(small: Path, tmp_path: Path) -> None:
     """Forked commands all have the hash seed of one process; here, two are used."""
     pages = []
@@ -67,6 +68,7 @@ def own() -> Forks:
     return Forks()
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_killed(own: Forks, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SMALL.replace('"3 s"', '"80000 s"'), encoding="utf-8")
     with pytest.raises(subprocess.TimeoutExpired):

@@ -369,6 +369,7 @@ def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli
     assert cli(*report, "some").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["_write_failures", "gallery.write"])
 def test_a_study_that_cannot_write_its_last_files_says_which(
     write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -137,6 +137,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "o"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "content"),
     [
@@ -177,6 +178,7 @@ def test_a_damaged_list_of_failures_is_named(cli: Cli, studied: Path, tmp_path: 
     assert (done.returncode, "failures.json is damaged" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_what_was_damaged_is_run_again(cli: Cli, studied: Path, tmp_path: Path) -> None:
     shutil.copytree(studied, tmp_path / "o")
     before = (tmp_path / "o/quick" / STUDY[1] / "verdicts.json").read_bytes()

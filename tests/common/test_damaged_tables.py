@@ -275,6 +275,7 @@ def test_an_archive_unpacks_to_no_more_than_its_size(record: Path, tmp_path: Pat
     assert not (tmp_path / "in/seed1").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [t.name for t in fuzz_readers.TARGETS if t.name != "measured"])
 def test_a_hundred_mutated_inputs_end_in_a_result_or_a_line(target: str) -> None:
     assert fuzz_readers.main(30 if target in ("capture", "fit", "matrix") else 100, 7, target) == 0

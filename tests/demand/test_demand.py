@@ -107,6 +107,7 @@ def test_a_record_has_its_tables_and_whatever_is_offered_is_accounted_for(cli: C
     assert (summary["no_capacity_share"] > 0).any()
 
 
+@pytest.mark.slow
 def test_threads_and_interruptions_change_no_bit(cli: Cli, begin: Begin, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=160)
     assert cli("demand", "run", "s.toml", "--out", "whole", "--threads", "1").returncode == 0
@@ -174,6 +175,7 @@ def test_hot_links_are_named_and_cool_ones_are_not(whole: Path) -> None:
     plt.close()
 
 
+@pytest.mark.slow
 def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     fail = '[[demand.failure]]\ngateway = ["Raisting", "Fucino"]\nat = "10 min"\nlength = "10 min"\n'
@@ -214,6 +216,7 @@ def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> N
     assert {f["properties"]["name"] for f in features} == {"Rome", "Madrid", "Vienna", "Nairobi"}
 
 
+@pytest.mark.slow
 def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
     assert cli("demand", "run", "s.toml", "--out", "out").returncode == 0
@@ -281,6 +284,7 @@ def test_what_cannot_be_done_is_named(words: tuple[str, ...], says: str, cli: Cl
     assert says in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cells/part-00000.parquet", "vertices.parquet", "manifest.json", "start.json"])
 def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
@@ -526,6 +530,7 @@ def test_the_name_in_a_record_chooses_no_folder(cli: Cli, whole: Path, tmp_path:
     assert len(list(tmp_path.glob("*pwned-rate.png"))) == 1
 
 
+@pytest.mark.slow
 def test_a_table_of_another_record_is_computed_again_and_not_believed(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
     for name, more in (("a", "demand.active=0.1"), ("b", "demand.active=0.2")):

@@ -52,6 +52,7 @@ def test_loads_of_links_become_those_of_ports(cli: Cli, tmp_path: Path) -> None:
         loads(record, 120.0, 60.0)
 
 
+@pytest.mark.slow
 def test_packets_share_ports_with_the_users_of_a_demand(cli: Cli, tmp_path: Path) -> None:
     cli("demand", "run", str(scenario(tmp_path, 2)), "--out", str(tmp_path / "out"))
     shown = cli("demand", "background", str(tmp_path / "out"), "--out", str(tmp_path / "users.csv")).stdout

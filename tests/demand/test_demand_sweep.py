@@ -79,6 +79,7 @@ def test_sweeps_that_cannot_be_computed_begin_nothing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_comparison_pairs_intervals_and_cells(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     scenario(tmp_path, more=FAIL, name="fail.toml")
@@ -120,6 +121,7 @@ def test_a_comparison_pairs_intervals_and_cells(cli: Cli, tmp_path: Path) -> Non
         assert "is of a demand" in done.stderr
 
 
+@pytest.mark.slow
 def test_records_of_other_times_do_not_pair(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
     scenario(tmp_path, minutes=20, name="longer.toml")

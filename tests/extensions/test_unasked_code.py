@@ -73,6 +73,7 @@ def test_python_files_of_the_current_folder_do_not_run_in_workers(foreign: Path,
     assert not (foreign / "ran").exists(), (foreign / "ran").read_text()
 
 
+@pytest.mark.slow
 def test_nor_do_they_in_workers_of_jobs(foreign: Path) -> None:
     assert installed("run", "s.toml", "--runs", "3", "--dry", "--save-job", "j.json", folder=foreign).returncode == 0
     done = installed("run-job", "j.json", "--jobs", "2", "--no-report", folder=foreign)

@@ -193,6 +193,7 @@ def _sizes(capture: bytes) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.parametrize("victim", ["perigee", "unshare", "agent"])
 def test_nothing_outlives_a_kill(scenario: Path, victim: str) -> None:

@@ -388,6 +388,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("spoof", [(), ("--spoof",)])
 def test_ten_thousand_connections_are_open_at_once(network: Network, spoof: tuple[str, ...]) -> None:
     count = 10_000

@@ -153,6 +153,7 @@ via_cc = ["*", "hybla", "cubic"]
 """
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("standing", ["true", "false"])
 def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: Path, standing: str) -> None:

@@ -41,6 +41,7 @@ def unmet(judgement: Any) -> set[tuple[str, str]]:
     return {(name, f.expectation.title) for name, f in every if f.verdict is not Verdict.PASSED}
 
 
+@pytest.mark.slow
 def test_the_bounds_of_the_drafts_cases_name_their_sources_and_verdicts_are_known(tmp_path: Path) -> None:
     """Both variants leave a bound that follows from the draft; neither bound was moved to where they are."""
     for case in catalogue.load("bbr"):

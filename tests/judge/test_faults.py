@@ -37,6 +37,7 @@ def test_a_scheme_without_a_fault_passes(right: dict[type, Seen]) -> None:
     assert {key: v for key, v in right[Modelled].items() if v is not Verdict.PASSED} == {lost: Verdict.FAILED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "fault"), FOUND, ids=[fault for _, fault in FOUND])
 def test_a_fault_is_found(scheme: type, fault: str, right: dict[type, Seen], tmp_path: Path) -> None:
     assert missed(right[scheme], verdicts(scheme, fault, tmp_path, ("rfc9743",), CASES)) != []

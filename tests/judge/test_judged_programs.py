@@ -150,6 +150,7 @@ def test_what_a_program_does_not_report_is_not_observable(tmp_path: Path, cli: C
     assert verdicts(tmp_path / "talking")["queue"] == "not observable"
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_programs_run_in_real_time_without_a_kernel(tmp_path: Path, cli: Cli) -> None:
     words = ["judge", "--program", SERVER, CLIENT, "--catalogue", cases(tmp_path, 'bytes = "300 kB"', 0.001)]
@@ -162,6 +163,7 @@ def test_programs_run_in_real_time_without_a_kernel(tmp_path: Path, cli: Cli) ->
     assert verdicts(tmp_path / "o")["done"] == "passed"
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.parametrize(
     ("server", "expected"),

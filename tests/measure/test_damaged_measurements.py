@@ -239,5 +239,6 @@ def test_a_hostile_server_gets_a_line_or_a_remark(
         assert done.stderr.count("perigee: ") >= 1
 
 
+@pytest.mark.slow
 def test_a_hundred_mutated_campaigns_end_in_a_report_or_a_line() -> None:
     assert fuzz_readers.main(100, 7, "measured") == 0

@@ -198,6 +198,7 @@ beside = true
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is bounded on Linux only")
 def test_a_campaign_is_a_record_with_its_report(slow_server: Server, tmp_path: Path, cli: Cli) -> None:
     runner(CAMPAIGN, tmp_path / "out", slow_server).run()
@@ -220,6 +221,7 @@ def test_a_campaign_is_a_record_with_its_report(slow_server: Server, tmp_path: P
     assert "cannot be repeated" in checked.stdout
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_killed_goes_on_and_loses_nothing(server: Server, tmp_path: Path) -> None:
     text = CAMPAIGN.replace("400 ms", "500 ms").replace('title = "A trial"', f'server = "127.0.0.1:{server.port}"')
     (tmp_path / "c.toml").write_text(text, encoding="utf-8")
@@ -251,6 +253,7 @@ def test_a_campaign_that_was_killed_goes_on_and_loses_nothing(server: Server, tm
     assert (refused.returncode, "another campaign" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_waited_for_and_then_given_up(tmp_path: Path) -> None:
     gone = Server(KEY, "127.0.0.1", 0)
     gone.stop()

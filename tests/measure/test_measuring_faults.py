@@ -46,6 +46,7 @@ def run(folder: Path, *, largest: int | None = None) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 @linux
 def test_a_disk_that_fills_during_a_write_loses_nothing(tmp_path: Path) -> None:
     server = Server(KEY, "127.0.0.1", 0, Limits(rate_bytes_per_s=4_000_000))

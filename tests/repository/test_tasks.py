@@ -60,6 +60,7 @@ def run_notebook(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_notebook_says_the_same(tmp_path: Path) -> None:
     run_notebook("own_scheme.ipynb", tmp_path)
 
@@ -72,6 +73,7 @@ def test_the_lecture_runs_from_top_to_bottom(tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs/lecture/pair").rglob("manifest.json"))) == 2 * 4 * 3
 
 
+@pytest.mark.slow
 def test_a_terminal_is_replayed(tmp_path: Path) -> None:
     told = page("tutorials/replay.md", tmp_path, "--quick", "--cc", "cubic")
     assert "web objects of a mean" in told

@@ -236,6 +236,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_memory_of_a_run_that_is_written_does_not_grow_with_time(tmp_path: Path) -> None:
     """Peak memory of runs of 150 s and 750 s with a row every 5 ms and link.

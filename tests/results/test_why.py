@@ -266,6 +266,7 @@ def check_captures(cli: Cli, cases: Iterable[Case], folder: Path) -> None:
     assert decided >= 0.5 * kinds.total(), kinds
 
 
+@pytest.mark.slow
 def test_captures_show_some_limits_and_the_others_are_unknown(cli: Cli, tmp_path: Path) -> None:
     families = {c.family: c for c in QUICK}
     check_captures(cli, [families[f] for f in ("application", "start", "recovery", "steady", "timeout")], tmp_path)

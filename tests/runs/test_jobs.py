@@ -173,6 +173,7 @@ def test_what_changes_a_result_changes_its_key(small: Path) -> None:
     assert first.network_key() != made("cubic", seed=2).network_key()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", [("--out", "out"), ()])
 def test_a_killed_sweep_goes_on_where_it_was(begin: Begin, cli: Cli, small: Path, tmp_path: Path, out: Any) -> None:
     words = ("run", small, *out, "--runs", 12, "--set", "run.duration=60 s", "--no-report")

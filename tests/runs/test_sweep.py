@@ -57,6 +57,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_every_combination_is_a_row_with_its_values_and_equals_a_run_of_its_own(cli: Cli, tiny: Path) -> None:
     axes = ["--set", "port.bottleneck.queue=0.5bdp,2bdp", "--set", "source.dumbbell.loss=0,0.01"]
     done = cli("sweep", tiny, "--cc", "cubic,bbr", "--runs", 2, *axes, "--out", "s")
@@ -92,6 +93,7 @@ def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, 
     assert json.loads(cell.read_text(encoding="utf-8"))["warnings"] == []
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_its_table_is_that_of_one_that_was_not(cli: Cli, begin: Begin, tiny: Path) -> None:
     tiny.write_text(TINY.replace("300 ms", "20 s"), encoding="utf-8")
     words = ["sweep", tiny, "--cc", "cubic", "--runs", 3, "--set", "source.dumbbell.loss=0,0.001,0.01", "--no-plots"]

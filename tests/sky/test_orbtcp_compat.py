@@ -40,6 +40,7 @@ def shared_s(one: list[tuple[float, Hops]], two: list[tuple[float, Hops]]) -> fl
     return sum(until - since for (since, until), a, b in steps if a & b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 def test_crossing_paths_are_those_of_the_authors_simulator(name: str) -> None:
     ends, share, changes = EXPECTED[name]

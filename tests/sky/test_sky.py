@@ -180,6 +180,7 @@ def test_bad_input_is_named(cli: Cli, scenario: Path, words: list[str], expected
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
     text = SKY.replace('"40 s"', '"6 s"').replace("[source", '[port.ground]\nrate = "10 Mbit"\n[source', 1)
     path = tmp_path / "busy.toml"
@@ -254,6 +255,7 @@ queue = "50 packets"
 )
 
 
+@pytest.mark.slow
 def test_load_aware_paths_relieve_a_hotspot(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "crowd.toml").write_text(CROWD, encoding="utf-8")
     total, used = {}, {}

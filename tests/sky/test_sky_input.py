@@ -201,6 +201,7 @@ def test_what_can_never_flow_is_refused_with_a_remedy(
         assert word in done.stderr
 
 
+@pytest.mark.slow
 def test_a_map_beyond_the_run_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET, encoding="utf-8")
     done = cli("sky", "s.toml", "--time", "60s")
@@ -209,6 +210,7 @@ def test_a_map_beyond_the_run_says_so(cli: Cli, tmp_path: Path) -> None:
     assert cli("sky", "s.toml", "--time", "5s").stderr == ""
 
 
+@pytest.mark.slow
 def test_loads_are_drawn_only_on_the_sky_that_they_are_of(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET, encoding="utf-8")
     assert cli("run", "s.toml", "--cc", "cubic", "--no-report", "--out", "out").returncode == 0
@@ -228,6 +230,7 @@ def test_loads_are_drawn_only_on_the_sky_that_they_are_of(cli: Cli, tmp_path: Pa
     assert [(d.key, d.moves) for d in found] == [("run.duration", False)]
 
 
+@pytest.mark.slow
 def test_files_of_nodes_are_compared_by_their_contents(cli: Cli, tmp_path: Path) -> None:
     """A record has absolute paths, whereas a scenario has those with which it was written."""
     sky = tmp_path / "sky"

@@ -82,6 +82,7 @@ def test_the_place_that_the_map_calls_the_middle_of_a_link_is_on_the_same_side_o
     assert over_time._cell(-90.0, 180.0) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_day_becomes_pictures_films_and_tables(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     asked = ["sky", str(scenario), "--over", "10 min", "--step", "5 min"]
     for name in ("a.png", "a.pdf", "a.svg", "a.gif", "a.csv", "a.geojson"):

@@ -79,6 +79,7 @@ def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
     assert plan.failures == []
 
 
+@pytest.mark.slow
 def test_an_installed_package_needs_no_other_file(tmp_path: Path) -> None:
     """Without recorded logs, LeoEM's paths are from the package.
 
@@ -308,6 +309,7 @@ def test_a_folder_in_place_of_claims_is_an_error_and_an_experiment_without_a_pag
         published.claims(experiment, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_report_over_damaged_claims_fails(cli: Cli, tmp_path: Path) -> None:
     docs, name = Path(__file__).parents[2] / "docs/studies", "hypatia-rtts"
     for copied in (name, "hypatia-vegas"):
@@ -322,21 +324,6 @@ def test_a_report_over_damaged_claims_fails(cli: Cli, tmp_path: Path) -> None:
 
 PAGES = Path(__file__).parents[2] / "docs/studies"
 UNPUBLISHED_SOURCES = ("not published", "not measured", "by construction", "suggested in")
-
-
-@pytest.mark.parametrize("name", sorted(p.name for p in (Path(__file__).parents[2] / "docs/studies/data").iterdir()))
-def test_a_claim_that_no_paper_makes_does_not_count_as_published(name: str) -> None:
-    """The kind is stated with each claim, and the column of sources must agree with it."""
-    docs = Path(__file__).parents[2] / "docs/studies"
-    experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
-    tables = beside.headline({p.stem: read_csv(p) for p in (docs / "data" / name).glob("*.csv")})
-    for v in experiment.verdicts(tables):
-        if any(words in v.source for words in UNPUBLISHED_SOURCES):
-            assert v.kind is Kind.UNPUBLISHED, v
-        if v.source.startswith(("independent", "calculation", "derived from")):
-            assert v.kind is Kind.MODEL, v
-        if v.kind is Kind.NUMBER:
-            assert any(c.isdigit() for c in v.published), v
 
 
 def test_a_claim_of_both_papers_counts_once() -> None:
@@ -364,6 +351,16 @@ def test_the_front_page_says_what_the_pages_count() -> None:
     assert words in " ".join(front.split())
 
 
+def kinds_agree(v: Verdict) -> None:
+    """The kind is stated with each claim; the column of sources must agree with it."""
+    if any(words in v.source for words in UNPUBLISHED_SOURCES):
+        assert v.kind is Kind.UNPUBLISHED, v
+    if v.source.startswith(("independent", "calculation", "derived from")):
+        assert v.kind is Kind.MODEL, v
+    if v.kind is Kind.NUMBER:
+        assert any(c.isdigit() for c in v.published), v
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in (Path(__file__).parents[2] / "docs/studies/data").iterdir()))
 def test_pages_say_what_their_tables_say(name: str) -> None:
     """Verdicts, values and explanations are computed again: typed or stale text differs."""
@@ -375,6 +372,7 @@ def test_pages_say_what_their_tables_say(name: str) -> None:
     verdicts = weighed(experiment.verdicts(tables), power(experiment, tables))
     assert len(verdicts) > 0
     for v in verdicts:
+        kinds_agree(v)
         assert f" | {v.ours} | {v.interval} | {v.tolerance} | ".replace("  ", " ") in page.replace("  ", " "), v.claim
         assert re.search(rf"^\| {re.escape(v.claim)} \(.* \| {v.verdict} \|$", page, re.MULTILINE), v.claim
     explained = beside.explained(experiment, saved)
@@ -396,6 +394,7 @@ def test_the_index_has_the_finding_of_each_page_on_an_open_question() -> None:
         assert f"[{e.title}]({e.name.replace('/', '-')}.md): {' '.join(first.split())}" in index
 
 
+@pytest.mark.slow
 def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path) -> None:
     """The page and its tables are reproduced unchanged without any run."""
     docs, name = Path(__file__).parents[2] / "docs/studies", "hypatia-rtts"
@@ -418,6 +417,7 @@ def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None
     assert "SaTCP above Cubic: published SaTCP ≥ Cubic, ours" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -> None:
     """The row of the variant in the published table is reproduced to the last digit."""
     docs = Path(__file__).parents[2] / "docs/studies"
@@ -432,6 +432,7 @@ def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -
     assert len(ours) == 1
 
 
+@pytest.mark.slow
 def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> None:
     """Variants at another size than the figure would differ in more than the varied setting."""
     docs = Path(__file__).parents[2] / "docs/studies"
@@ -573,6 +574,7 @@ def test_verdicts_need_no_scheme_in_particular(name: str) -> None:
     assert {v.verdict for v in verdicts} == {MISSING}
 
 
+@pytest.mark.slow
 def test_explanations_are_printed_on_request(cli: Cli, tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs/studies/data/orbcc-responsiveness"
     folder = tmp_path / "default/orbcc/responsiveness"

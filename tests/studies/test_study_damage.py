@@ -113,6 +113,7 @@ def test_altered_numbers_of_linux_hosts_are_not_published(cli: Cli, hosts: Path)
     assert [p.name for p in hosts.parents[1].iterdir()] == ["linux"], "nothing is written"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{}", "[", "null", DEEP], ids=["object", "cut", "null", "deep"])
 def test_damaged_claims_that_are_not_read_are_named(cli: Cli, rtts: Path, text: str) -> None:
     kept = (rtts / "claims.json").read_text(encoding="utf-8")

@@ -101,6 +101,7 @@ def plain(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(experiments()))
 def test_explanations_have_no_typed_results(name: str) -> None:
     e = experiments()[name]

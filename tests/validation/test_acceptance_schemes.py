@@ -126,6 +126,7 @@ def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: P
     assert after == pytest.approx(before, rel=0.05)
 
 
+@pytest.mark.slow
 def test_every_scheme_runs_on_the_dumbbell_and_has_a_row(tmp_path: Path) -> None:
     scenario = perigee.load(MICRO / "dumbbell.toml", {"run.duration": "2 s"})
     done = scenario.run_all(cc=["all"], out=tmp_path / "all")

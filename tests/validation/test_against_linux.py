@@ -131,6 +131,7 @@ def test_without_a_kernel_the_command_that_makes_one_is_named(
     assert "perigee kernel build" in done.stderr
 
 
+@pytest.mark.slow
 @real
 def test_two_cells_of_the_table(cli: Cli, tmp_path: Path) -> None:
     words = ["--cell", "single-10M-20ms-1bdp", "--cell", "outage-200ms", "--cc", "newreno"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,13 +112,19 @@ def run(
 
 def schemes() -> list[dict[str, Any]]:
     """All congestion controls with their parameters."""
-    found: list[dict[str, Any]] = json.loads(_core.schemes())
+    found: list[dict[str, Any]] = json.loads(_schemes())
     return found
 
 
 def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
     """Overrides in the form of the core: `key=value` with the value in TOML."""
     return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
+
+
+@cache
+def _schemes() -> str:
+    """Kept, as figures and tables take labels from it thousands of times."""
+    return _core.schemes()
 
 
 def _folded(toml: str) -> str:
