@@ -127,7 +127,7 @@ class Results(Sequence[Run]):
 
         Args:
             metrics: Columns (docs/reference/columns.md), four at most; default: goodput and mean RTT.
-            flow: The flow whose goodput and RTT are drawn over time; default: the first.
+            flow: The flow that is drawn over time; default: the first.
 
         Raises:
             RecordError: no run has a value of a metric, or a run lacks the flow.

@@ -8,6 +8,7 @@ An archive is a ZIP file:
     scenario.toml  the scenario of the first job, for human readers
     files/…        inputs and Python sources
     records/…      the manifest of each run, with its tables if they were packed
+    added/…        further files, such as a notebook, which no run uses
 
 Its hash is that of its index, so it covers every entry, however they are compressed.
 """
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 SUFFIX = ".perigee"
 FORMAT = 1
 INDEX, JOBS, SCENARIO = "perigee.json", "jobs.json", "scenario.toml"
-FILES, RECORDS = "files", "records"
+FILES, RECORDS, ADDED = "files", "records", "added"
 
 MOST_ENTRIES = 50_000
 MOST_INDEX = 64 << 20
@@ -123,6 +124,11 @@ class Archive:
     def code(self) -> list[str]:
         """Names of the entries with Python code."""
         return [e.name for e in self.index.entries if e.name.startswith(f"{FILES}/") and e.name.endswith(".py")]
+
+    @property
+    def added(self) -> list[Entry]:
+        """The further files, which no run uses; Python code among them never runs."""
+        return [e for e in self.index.entries if e.name.startswith(f"{ADDED}/")]
 
     def permission(self, folder: Path, *, trusted: bool) -> Permission:
         """Permission of the code of this archive, unpacked in `folder`: nothing else may run.
@@ -418,8 +424,8 @@ def check_name(name: str, path: Path) -> None:
         why = f"has a part of more than {MOST_PART} bytes"
     if why is None and (len(parts) == 1) != (name in (INDEX, JOBS, SCENARIO)):
         why = "is none of the files of an archive"
-    if why is None and len(parts) > 1 and parts[0] not in (FILES, RECORDS):
-        why = f"is in none of {FILES}, {RECORDS}"
+    if why is None and len(parts) > 1 and parts[0] not in (FILES, RECORDS, ADDED):
+        why = f"is in none of {FILES}, {RECORDS}, {ADDED}"
     if why is None and not name.isprintable():
         why = "has characters that are not printable"
     if why is not None:

@@ -28,6 +28,7 @@ from perigee_lab.results.summary import experiment
 from perigee_lab.runs import job as jobs_module
 from perigee_lab.runs.agreement import backend_key
 from perigee_lab.runs.archive import (
+    ADDED,
     FILES,
     FORMAT,
     FREE,
@@ -74,13 +75,18 @@ class Packed:
     tables: bool
     size: int
     code: tuple[str, ...]
+    added: tuple[Entry, ...] = ()
+    """Further files."""
 
 
-def pack(folder: Path, target: Path, *, tables: bool) -> Packed:
+def pack(folder: Path, target: Path, *, tables: bool, added: Sequence[Path] = ()) -> Packed:
     """Packs the records under a folder; with their tables, or with the hashes of these only.
 
+    `added` are further files, which no run uses; their entries have their names without folders.
+
     Raises:
-        RecordError: the records are not of one scenario, or cannot be run again.
+        RecordError: the records are not of one scenario, or cannot be run again; an added file is none, or two
+            have the same name.
         OSError: the archive cannot be written.
     """
     if (folder / cells.INDEX).exists():
@@ -100,7 +106,25 @@ def pack(folder: Path, target: Path, *, tables: bool) -> Packed:
         if tables:
             others = (p for p in sorted(run.folder.rglob("*")) if p.is_file() and p.name != MANIFEST)
             entries |= {f"{at}/{p.relative_to(run.folder).as_posix()}": p for p in others}
+    entries |= _added(added)
     return _written(target, [_within(j, places) for j in made], entries, tables=tables, records=len(runs))
+
+
+def _added(files: Sequence[Path]) -> dict[str, Path | bytes]:
+    """Further files by the names of their entries. Raises RecordError."""
+    found: dict[str, Path | bytes] = {}
+    first: dict[str, Path] = {}
+    for file in files:
+        name = Path(os.path.abspath(file)).name
+        if not file.is_file():
+            what = "is a folder: add its files one by one, or as a ZIP file" if file.is_dir() else "is no file"
+            raise RecordError(f"--add {file}: this {what}")
+        # Readers reject names that differ in case only, since some file systems do not distinguish them.
+        other = first.setdefault(name.casefold(), file)
+        if other is not file:
+            raise RecordError(f"--add {other} and {file}: an archive has one file named {name}, rename one")
+        found[f"{ADDED}/{name}"] = file
+    return found
 
 
 def save_jobs(jobs: Sequence[Job], target: Path) -> Packed:
@@ -291,7 +315,9 @@ def _written(
     _compare(jobs, entries, target)
     code = tuple(n for n in sorted(files) if n.startswith(f"{FILES}/") and n.endswith(".py"))
     inputs = sum(n.startswith(f"{FILES}/") for n in files)
-    return Packed(target, hashlib.sha256(text).hexdigest(), inputs, records, tables, target.stat().st_size, code)
+    extra = tuple(e for e in entries if e.name.startswith(f"{ADDED}/"))
+    digest, size = hashlib.sha256(text).hexdigest(), target.stat().st_size
+    return Packed(target, digest, inputs, records, tables, size, code, extra)
 
 
 def _compare(jobs: Sequence[Job], entries: Sequence[Entry], target: Path) -> None:
