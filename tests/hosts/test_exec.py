@@ -189,6 +189,12 @@ def test_the_network_measures_delays_and_the_rtt_of_the_spin_bit(cli: Cli, scena
     ends = (("--at", node, "--", "python3", "spin.py", role) for node, role in (("d1", "server"), ("s1", "client")))
     done = cli("exec", scenario, "--json", "--out", tmp_path / "out", *(word for end in ends for word in end))
     assert done.returncode == 0, done.stderr
+    (goodput,) = json.loads(done.stdout)["flows"]
+    row = open_record(tmp_path / "out/programs/seed1").summary
+    assert {k: row[k] for k in goodput if k != "flow"} == pytest.approx(
+        {k: v for k, v in goodput.items() if k != "flow"}
+    )
+    assert goodput["active_s"] > 0
     forward, back, rtt = json.loads(done.stdout)["delays"]
     assert [d["of"] for d in (forward, back, rtt)] == ["forward", "return", "rtt"]
     # 10 ms each way and less than a millisecond of serialisation, and up to 1 ms until an end sends its next packet.

@@ -22,6 +22,7 @@ from perigee_lab.common.messages import complain
 from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.delays import Distribution, distributions
 from perigee_lab.results.flow_file import where
+from perigee_lab.results.program_goodput import Goodput, goodputs
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.summary import SUMMARY
 from perigee_lab.runs.programs import SCHEME, STAGGER_NS, run
@@ -155,7 +156,7 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
         for line in where(base):
             complain(line)
     report = base / REPORT if options.report else None
-    shown = Shown(folder, report, done.manifest.get("real_time"), distributions(done))
+    shown = Shown(folder, report, done.manifest.get("real_time"), distributions(done), goodputs(done))
     _print(stories, shown, as_json=as_json)
     return stories[-1].exit_code
 
@@ -194,6 +195,7 @@ class Shown:
     report: Path | None
     lateness: Any
     delays: list[Distribution]
+    goodputs: list[Goodput]
 
 
 def _print(stories: list[Story], shown: Shown, *, as_json: bool) -> None:
@@ -206,12 +208,15 @@ def _print(stories: list[Story], shown: Shown, *, as_json: bool) -> None:
         clock = {} if lateness is None else {"real_time": lateness}
         written = {} if report is None else {"report": str(report)}
         delays = [d.as_json() for d in shown.delays]
-        facts = {"record": str(folder), **written, "programs": printed, "delays": delays, **clock}
+        flows = [g.as_json() for g in shown.goodputs]
+        facts = {"record": str(folder), **written, "programs": printed, "flows": flows, "delays": delays, **clock}
         print(json.dumps(facts, indent=1))
         return
     for story in stories:
         for line in (story.ending, *story.excess):
             complain(f"{story.program.node}: {story.program.line}: {line}")
+    for goodput in shown.goodputs:
+        complain(goodput.line)
     for distribution in shown.delays:
         complain(distribution.line)
     if lateness is not None:

@@ -98,10 +98,26 @@ COLUMNS = (
         "row of a run: payload of all flows over TCP in their windows, over the time from the start of the first "
         "window to the end of the last. Data that was queued or incomplete when a window started counts when it is "
         "handed over, so that a short window can exceed the rate of the path, with a warning. Of programs: payload of "
-        "TCP and UDP that has reached the flow's destination, retransmitted data included.",
+        "TCP and UDP that has reached the flow's destination, retransmitted data included, until the run ends "
+        "(active_goodput_mbps: until the last packet).",
         heading="goodput\nMbit/s",
         form="{:.2f}",
         better=MORE,
+    ),
+    Column(
+        "active_goodput_mbps",
+        "Mbit/s",
+        "Goodput from first to last packet, of flows of programs: the payload of goodput_mbps, over active_s. In the "
+        "row of a run: of all flows of programs together.",
+        better=MORE,
+    ),
+    Column(
+        "active_s",
+        "s",
+        "Time from the first packet of a flow of programs (not before the end of the warm-up) to the sampling instant "
+        "by which its last payload had arrived: up to one run.sample longer than to that packet. In the row of a run: "
+        "from the first to the last of all flows.",
+        form="{:.3f}",
     ),
     Column(
         "share",

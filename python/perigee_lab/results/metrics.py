@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.results.active import active_columns, last_arrivals
 from perigee_lab.results.checked import consistent
 from perigee_lab.results.experience import DROPS, applications, completion_columns, flow_columns, run_columns
 from perigee_lab.results.experience import mean as _mean
 from perigee_lab.results.rtt_over import FLOWS, rtt_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from perigee_lab.results.manifest import Group
     from perigee_lab.results.run import Run
@@ -43,7 +44,8 @@ def flow_rows(run: Run, cc: str | None = None) -> list[Row]:
     with consistent(run.folder):
         flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
         samples = _samples_by_flow(run) if flows else {}
-        return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
+        last = last_arrivals(run, [t for t in flows if _is_of_programs(t)])
+        return [_flow_row(run, t, samples.get(t["flow"], []), last) for t in flows]
 
 
 def _flows(run: Run) -> list[Row]:
@@ -108,7 +110,7 @@ def _goodput(t: Row) -> float:
     return _ratio(t["payload_bytes"] * 8e9, t["end_ns"] - t["begin_ns"])
 
 
-def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
+def _flow_row(run: Run, t: Row, samples: Samples, last: Mapping[int, int]) -> Row:
     over_tcp = t["cc"] not in WITHOUT_TCP
     row = {
         "cc": run.cc,
@@ -126,6 +128,8 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
         "no_path_s": _no_path_s(t),
         "completed_s": math.nan if t["completed_ns"] is None else t["completed_ns"] / 1e9,
     }
+    if _is_of_programs(t):
+        row |= active_columns([t], last)
     if t["cc"] == "ping":
         row["lost_probes"] = _lost(t)
     if t["cc"] in ("cbr", "voice"):
@@ -148,7 +152,9 @@ def _run_summary(run: Run) -> Row:
         (_known(w) for w in _windows(run) if w["flow"] is None), {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
     )
     events = _event_counts(run)
+    programs = [t for t in flows if _is_of_programs(t)]
     return {
+        **active_columns(programs, last_arrivals(run, programs)),
         **_summary_of(run, flows, together),
         "handovers": events.get("handover", 0),
         "outages": events.get("outage-begin", 0),
@@ -333,7 +339,7 @@ def _merged(parts: Iterable[Samples]) -> Samples:
 
 def _loss_columns(flows: list[Row]) -> Row:
     # Retransmissions of programs are not tracked.
-    flows = [t for t in flows if PROGRAMS not in (t["class"], t["cc"])]
+    flows = [t for t in flows if not _is_of_programs(t)]
     sent, again, timeouts = (sum(_number(t[c]) for t in flows) for c in ("data_sent", "retransmits", "timeouts"))
     known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
     return {
@@ -341,6 +347,11 @@ def _loss_columns(flows: list[Row]) -> Row:
         "retransmit_pct": 100 * _ratio(again, sent) if known else math.nan,
         "timeouts": timeouts if known else math.nan,
     }
+
+
+def _is_of_programs(t: Row) -> bool:
+    """Whether a flow carries packets of programs."""
+    return PROGRAMS in (t["class"], t["cc"])
 
 
 def _lost(t: Row) -> float:
