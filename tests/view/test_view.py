@@ -15,6 +15,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -120,23 +121,27 @@ def test_the_page_stands_alone(folder: Path) -> None:
     assert "two </script> cities" not in text
 
 
-def looked_at(text: str, tmp_path: Path) -> str:
+SOFTWARE = "--use-angle=swiftshader --enable-unsafe-swiftshader"
+NO_WEBGL = "--disable-gpu --disable-3d-apis"
+
+
+def looked_at(text: str, tmp_path: Path, graphics: str = SOFTWARE, *more: str) -> str:
     """The DOM of a page in a browser, without console errors."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium on this machine")
     (tmp_path / "globe.html").write_text(text, encoding="utf-8")
-    options = (
-        "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --virtual-time-budget=4000"
-    )
+    options = f"--headless=new --no-sandbox {graphics} --virtual-time-budget=4000"
+    options += f" --user-data-dir={tmp_path}/profile --enable-logging=stderr --dump-dom"
     done = subprocess.run(
-        [browser, *options.split(), f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/globe.html"],
+        [browser, *options.split(), *more, f"file://{tmp_path}/globe.html"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     if "<html" not in done.stdout:
         pytest.skip("Chromium does not start here")
     # The console shows errors of scripts and violations of the page's policy.
-    assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", done.stderr)
+    console = [line for line in done.stderr.splitlines() if not re.search(r"CONSOLE.*(creating|create) WebGL", line)]
+    assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", "\n".join(console))
     return done.stdout
 
 
@@ -144,6 +149,21 @@ def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> N
     drawn = looked_at(page(find_records(folder)), tmp_path)
     assert re.search(r'id="route"[^>]*>\d hops: london → sat-', drawn)
     assert "0:00.0 of 0:50" in drawn
+
+
+def test_without_webgl_a_flat_map_is_drawn_and_the_page_says_why(folder: Path, tmp_path: Path) -> None:
+    text = page(find_records(folder))
+    picture = tmp_path / "map.png"
+    drawn = looked_at(text, tmp_path, NO_WEBGL, f"--screenshot={picture}", "--window-size=1400,900")
+    assert re.search(
+        r'<p id="no-webgl">This browser has no WebGL, which the globe needs .*: a flat map instead\.</p>', drawn
+    )
+    assert re.search(r'id="route"[^>]*>\d hops: london → sat-', drawn)
+    with_globe = looked_at(text, tmp_path)
+    assert '<p id="no-webgl" hidden="">' in with_globe
+    pixels = (matplotlib.image.imread(picture)[:, :700, :3] * 255).round().astype(int)
+    for colour, least in (((0x12, 0x26, 0x3A), 20_000), ((0x3D, 0x52, 0x47), 5_000), ((0xFB, 0x92, 0x3C), 100)):
+        assert (pixels == colour).all(axis=2).sum() > least, "sea, land, path"
 
 
 def test_the_server_answers_only_to_its_secret_and_its_name() -> None:

@@ -25,7 +25,7 @@ def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float]
         UntrustedError, PluginError, ScenarioError: the scenario cannot be rebuilt.
     """
     data = payload(runs, trust=trust, progress=progress)
-    scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "topology", "panel")]
+    scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "flat", "topology", "panel")]
     style = _asset("vendor.css") + _asset("page.css")
     parts = {
         "POLICY": quoting.html(policy(scripts, [style])),
@@ -33,8 +33,9 @@ def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float]
         "STYLE": style,
         "VENDOR": scripts[0],
         "GLOBE": scripts[1],
-        "TOPOLOGY": scripts[2],
-        "PANEL": scripts[3],
+        "FLAT": scripts[2],
+        "TOPOLOGY": scripts[3],
+        "PANEL": scripts[4],
         "DATA": quoting.script(data),
         "COAST": (files("perigee_lab.results.report") / "coast.json").read_text(encoding="utf-8").strip(),
     }

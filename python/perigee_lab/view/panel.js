@@ -10,7 +10,7 @@
   const MARK = { outage: "#e7edf433", change: "#e7edf4aa" };
 
   // The sky if the record has one, else a diagram of the network.
-  const surface = $(data.sky ? "canvas" : "net");
+  let surface = $(data.sky ? "canvas" : "net");
   let globe = null;
   if (!data.sky) {
     $("canvas").hidden = true;
@@ -24,9 +24,16 @@
   try {
     globe = data.sky ? Globe(data, read("coast"), $("canvas"), $("labels")) : Topology(data, $("net"));
   } catch (error) {
-    $("no-webgl").hidden = false;
-    $("canvas").hidden = true;
     console.warn(error);
+    if (data.sky) {
+      $("no-webgl").hidden = false;
+      // A canvas that has had another context has no second one.
+      surface = $("canvas").cloneNode();
+      $("canvas").replaceWith(surface);
+      surface.setAttribute("aria-label", "Map of the Earth with satellites and paths: drag to move, wheel to zoom, click to pick");
+      $("labels").replaceChildren();
+      globe = FlatMap(data, read("coast"), surface);
+    }
   }
 
   // The network at an instant.
