@@ -66,11 +66,43 @@ def test_the_notebook_says_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_lecture_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    run_notebook("lecture.ipynb", tmp_path)
+def test_the_lecture_runs_from_top_to_bottom_and_says_what_is_stored(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/make/notebook.py", ROOT / "examples/lecture.ipynb", "--check"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "runs/lecture/queues.html").read_text(encoding="utf-8")
     assert 'type="application/json" id="data"' in page
     assert len(list((tmp_path / "runs/lecture/pair").rglob("manifest.json"))) == 2 * 4 * 3
+
+
+def test_the_lecture_is_stored_with_its_outputs() -> None:
+    file = ROOT / "examples/lecture.ipynb"
+    assert file.stat().st_size < 1_000_000
+    cells = [c for c in json.loads(file.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
+    assert [c["execution_count"] for c in cells] == list(range(1, len(cells) + 1))
+    kinds = [kind for c in cells for o in c["outputs"] for kind in o["data"]]
+    assert kinds.count("image/png") == 6
+    assert kinds.count("text/html") >= 4
+    texts = [line for c in cells for o in c["outputs"] for k, v in o["data"].items() if k != "image/png" for line in v]
+    assert not re.search(r"(?<![<\w./])/\w+/\w+", "".join(texts)), "no path of the machine that ran it"
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "equal"),
+    [("1.5   Mbit/s", "1.5 Mbit/s\n", True), ("1.5 Mbit/s", "1.6 Mbit/s", False), ("a<b>1</b>", "a 1", True)],
+)
+def test_outputs_are_compared_by_their_texts(stored: str, now: str, *, equal: bool) -> None:
+    sys.path.insert(0, str(ROOT / "docs/make"))
+    try:
+        import notebook
+    finally:
+        sys.path.pop(0)
+    one, other = ([{"data": {"text/plain": [text], "image/png": text}}] for text in (stored, now))
+    assert (notebook.texts(one) == notebook.texts(other)) is equal
+    printed = notebook._outputs(1, "print(6 * 7)\n6 * 8", {})
+    assert notebook.texts(printed) == ["42", "48"]
 
 
 @pytest.mark.slow

@@ -271,3 +271,12 @@ def test_a_narrow_terminal_goes_without_the_columns_that_matter_least(capsys: py
     found = [Paired("goodput_mbps", "a" * 12, "b" * 12, {1: 1.0, 2: 2.0}, 1.5, -4.9, 7.9, 0.2)]
     whole = natural_width(compare._table(found, (), plain=False))
     assert natural_width(compare._table(found, compare.LEAST[:2], plain=False)) < whole - 10
+
+
+def test_a_comparison_is_readable_in_a_console_and_in_a_notebook() -> None:
+    test = Paired("goodput_mbps", "mine", "<cubic>", {1: 1.0, 2: 2.0}, 1.5, -4.9, 7.9, 0.2)
+    found = perigee.Comparison(corrected([test]))
+    assert repr(found) == str(found.differences[0])
+    html = found._repr_html_()
+    assert "<td>mine - &lt;cubic&gt;</td><td>+1.5</td><td>-4.9 to 7.9</td><td>0.2</td>" in html
+    assert "<cubic>" not in html

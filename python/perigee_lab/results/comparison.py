@@ -29,7 +29,7 @@ COMPLETIONS = tuple(c.name for c in COLUMNS if c.name.endswith("_mean_s") and "f
 Runs = str | Path | Iterable["Run"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Sequence[Paired]):
     """Paired differences of several metrics and pairs of schemes."""
 
@@ -46,6 +46,20 @@ class Comparison(Sequence[Paired]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.differences))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from perigee_lab.results.notebook import table
+
+        rows = [
+            (heading(d.metric), f"{d.a} - {d.b}", f"{d.mean:+.4g}", *_interval_and_p(d), d.verdict)
+            for d in self.differences
+        ]
+        note = "over shared seeds; p of the paired t-test, and ahead, corrected for all tests (Holm)"
+        return table(
+            ("metric", "pair", "difference", "95 % interval", "p", "ahead"), rows, "Paired differences", [note]
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per metric and pair, with the difference by seed; None for what does not exist."""
@@ -205,6 +219,12 @@ def _column(metric: str) -> str:
     if metric not in BY_NAME or "run" not in BY_NAME[metric].rows or metric in WORDS:
         raise RecordError(f"there is no column {metric!r} of numbers in rows of runs: `perigee columns` lists them")
     return metric
+
+
+def _interval_and_p(d: Paired) -> tuple[str, str]:
+    if math.isnan(d.p):
+        return "equal in all", "-"
+    return f"{d.low:.4g} to {d.high:.4g}", f"{d.corrected_p:.2g}"
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
