@@ -280,3 +280,10 @@ def test_a_comparison_is_readable_in_a_console_and_in_a_notebook() -> None:
     html = found._repr_html_()
     assert "<td>mine - &lt;cubic&gt;</td><td>+1.5</td><td>-4.9 to 7.9</td><td>0.2</td>" in html
     assert "<cubic>" not in html
+
+
+def test_one_seed_is_singular() -> None:
+    with pytest.raises(RecordError, match="a has values of 1 seed, b of 1, both of 0; at least 2 are needed"):
+        differences({1: 1.0}, {2: 1.0}, "jain")
+    with pytest.raises(RecordError, match="a has values of 0 seeds, b of 1"):
+        differences({}, {2: 1.0}, "jain")

@@ -14,7 +14,7 @@ from perigee_lab.cli.output import save
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.results.cells import Sweep
@@ -117,7 +117,7 @@ def print_cells(found: Sweep, names: list[str]) -> None:
     for row in rows[:MOST_LINES]:
         cells = [f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in [*found.keys, "cc", "runs"]]
         table.add_row(*map(quoting.cell, cells), *(_shown(row, n, forms[n]) for n in names))
-    console.print(table)
+    print_table(console, table)
     if rows[MOST_LINES:]:
         print(f"and {len(rows) - MOST_LINES} more; all are in {found.folder / 'sweep.csv'}; --where KEY=VALUE filters")
     seeds = sorted({r["seed"] for r in found.rows})
@@ -148,7 +148,7 @@ def print_groups(found: Sweep, names: list[str]) -> None:
         for row in own.means(names)[:MOST_LINES]:
             cells = [f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in [*found.keys, "cc", "runs"]]
             table.add_row(*map(quoting.cell, [group, *cells]), *(_shown(row, n, forms[n]) for n in names))
-    console.print(table)
+    print_table(console, table)
 
 
 def _shown(row: dict[str, Any], name: str, form: str) -> str:

@@ -15,7 +15,7 @@ from perigee_lab.cli import demand
 from perigee_lab.cli.options import JsonOption, count
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
-from perigee_lab.common.terminal import empty_table, natural_width, table_console
+from perigee_lab.common.terminal import empty_table, natural_width, print_table, table_console
 from perigee_lab.demand.record import is_demand
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _print(found: Comparison, *, shared: bool) -> None:
     while natural_width(table) > console.width and left_out < len(LEAST):
         left_out += 1
         table = _table(found, LEAST[:left_out], plain=not console.is_terminal)
-    console.print(table)
+    print_table(console, table)
     if left_out:
         print(f"Without {', '.join(LEAST[:left_out])}, for which this terminal is too narrow: --csv has all columns.")
     if len({(d.a, d.b) for d in found}) > MANY_PAIRS:
@@ -220,7 +220,7 @@ class _Sides:
                 table.add_row(quoting.cell(row["cc"]) if i == 0 else "", *cells)
             table.add_section()
         if both:
-            console.print(table)
+            print_table(console, table)
         for line in self._differences():
             print(line)
 

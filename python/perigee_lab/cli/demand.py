@@ -240,7 +240,7 @@ def sweep(
 def _print_sweep(found: pd.DataFrame, keys: list[str]) -> None:
     """The metrics that differ between the cells, and those that are always of interest."""
     from perigee_lab.common import quoting
-    from perigee_lab.common.terminal import empty_table, table_console
+    from perigee_lab.common.terminal import empty_table, print_table, table_console
     from perigee_lab.demand.paired import METRICS
 
     always = ("served_gbps", "served_pct", "below_pct", "rate_mbps", "rtt_ms")
@@ -253,7 +253,7 @@ def _print_sweep(found: pd.DataFrame, keys: list[str]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for row in found.to_dict("records"):
         table.add_row(*(quoting.cell(str(row[k])) for k in keys), *(_number(row[n]) for n in names))
-    console.print(table)
+    print_table(console, table)
     print("means over the run, traffic to the terminals; sweep.csv has the other direction as well")
 
 
@@ -298,7 +298,7 @@ def compare_records(a: Record, b: Record, direction: int = 0, *, as_csv: bool = 
 
 def _print_paired(found: Paired, a: Record, b: Record) -> None:
     from perigee_lab.common import quoting
-    from perigee_lab.common.terminal import empty_table, table_console
+    from perigee_lab.common.terminal import empty_table, print_table, table_console
     from perigee_lab.demand.paired import GAIN, METRICS
 
     console = table_console(160)
@@ -314,7 +314,7 @@ def _print_paired(found: Paired, a: Record, b: Record) -> None:
         table.add_row(
             METRICS[row.metric][0], row.unit, _number(row.a), _number(row.b), difference, spread, *shares
         )  # fmt: skip
-    console.print(table)
+    print_table(console, table)
     print(f"A: {quoting.cell(str(a.folder))}; B: {quoting.cell(str(b.folder))}")
     print(
         f"{count(found.intervals, 'interval')}, {found.direction}: means, 5th to 95th percentile of the differences "

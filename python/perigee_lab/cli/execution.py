@@ -20,7 +20,7 @@ from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, removed, writing
 from perigee_lab.common.interrupt import announce, on_termination
 from perigee_lab.common.messages import complain
-from perigee_lab.common.terminal import table_console
+from perigee_lab.common.terminal import print_table, table_console
 from perigee_lab.extensions.trust import Permission
 from perigee_lab.judge import expectations as judge
 from perigee_lab.judge.verdicts import evaluate
@@ -263,7 +263,7 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
     schemes = by_scheme(in_order(results))
     ended = {r.cc for r in results if "broken" in r.manifest}
     schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}
-    console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))
+    print_table(console, scheme_table(schemes, width=console.width, plain=not console.is_terminal))
     print_groups(console, results)
     for line in [*beside(results), *about_seeds(results)]:
         print(line)

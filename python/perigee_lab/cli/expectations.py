@@ -15,7 +15,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import UNDECIDED, UNMET
 from perigee_lab.common.files import writing
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.judge.verdicts import Finding
@@ -90,7 +90,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
         verdict = f.verdict.value + (f": {f.detail}" if f.detail else "")
         row = [f.expectation.title, f.cc, f.expectation.bound(), f.shown(), str(f.runs), verdict]
         table.add_row(*map(quoting.cell, [*([f.cell] if has_cells else []), *row]))
-    console.print(table)
+    print_table(console, table)
     print(f"expectations: {tally(findings)}")
 
 

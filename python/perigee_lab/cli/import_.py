@@ -85,7 +85,7 @@ def capture(
 
 def _beside_wireshark(folder: Path) -> None:
     """Prints both classifications, with one line for each count."""
-    from perigee_lab.common.terminal import empty_table, table_console
+    from perigee_lab.common.terminal import empty_table, print_table, table_console
     from perigee_lab.measure import wireshark
     from perigee_lab.results.run import find_records
 
@@ -101,7 +101,7 @@ def _beside_wireshark(folder: Path) -> None:
         table.add_row(f"{whose}: {head}", *(quoting.cell(row[k]) for row in rows[:MOST_COLUMNS]))
         if k == len(wireshark.OURS):
             table.add_section()
-    console.print(table)
+    print_table(console, table)
 
 
 @contextmanager

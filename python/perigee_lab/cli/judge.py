@@ -22,7 +22,7 @@ from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
 from perigee_lab.common.messages import complain
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.judge.catalogue import Judgement, Outcome
@@ -231,7 +231,7 @@ def _print(done: Sequence[Judgement], folder: Path) -> None:
             table.add_row(*map(quoting.cell, (o.case.name, o.shown(), tally(o.findings), _first(o))))
         for name, why in j.unavailable.items():
             table.add_row(*map(quoting.cell, (name, "not available here", "", why)))
-        console.print(table)
+        print_table(console, table)
     for j in done:
         print(j.line())
     print(f"page: {folder / 'judge.html'}")

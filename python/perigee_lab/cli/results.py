@@ -16,7 +16,7 @@ from perigee_lab.cli.run_figures import plot_runs
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.messages import complain
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,7 +177,7 @@ def _print(table: pa.Table) -> None:
         shown.add_column(quoting.cell(name), no_wrap=True, justify=side)
     for row in table.slice(0, MOST_LINES).to_pylist():
         shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
-    console.print(shown)
+    print_table(console, shown)
     more = table.num_rows - MOST_LINES
     print(_rows(table) + (f"; {more} are not shown: filter with --where, or write all with --out" if more > 0 else ""))
 

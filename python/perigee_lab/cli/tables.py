@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.cli.options import count
 from perigee_lab.common import quoting
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def print_groups(out: Any, runs: Sequence[Run]) -> None:
     for table in groups(in_order(runs)):
         cells = {cc: [cell.replace(" ± ", "\n±") for cell in row] for cc, row in table.cells.items()}
         print(f"group {table.group}:")
-        out.print(_by_scheme(table.heads, cells, width=out.width, plain=not out.is_terminal))
+        print_table(out, _by_scheme(table.heads, cells, width=out.width, plain=not out.is_terminal))
 
 
 def _by_scheme(headings: Sequence[str], cells: dict[str, list[str]], *, width: int, plain: bool) -> Any:
@@ -73,7 +73,7 @@ def print_record(folder: Path) -> None:
 
     runs = find_records(folder)
     out = table_console()
-    out.print(scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
+    print_table(out, scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
     print_groups(out, runs)
     for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
         print(line)

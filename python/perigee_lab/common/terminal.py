@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
 # Width of tables in files and pipes, where cells must not be truncated.
 PIPE_WIDTH = 200
+# Character at the end of a cut cell.
+CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def table_console(width: int = PIPE_WIDTH) -> Any:
@@ -32,3 +35,43 @@ def natural_width(table: Any) -> int:
 
     console = Console(width=10_000)
     return Measurement.get(console, console.options, table).maximum
+
+
+def print_table(console: Any, table: Any) -> None:
+    """Prints a table; where its cells would be cut, a block per row instead, with a line per cell.
+
+    An empty cell of the first column is that of the row above.
+    """
+    if not _is_cut(console, table):
+        console.print(table)
+        return
+    names = [_one_line(column.header) for column in table.columns]
+    first = ""
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        first = str(cells[0]) or first
+        lines = [(name, _one_line(cell)) for name, cell in zip(names, [first, *cells[1:]], strict=True)]
+        for name, cell in lines:
+            if cell:
+                console.print(f"{name}: {cell}" if name else cell, highlight=False, soft_wrap=True)
+        console.print()
+
+
+def _is_cut(console: Any, table: Any) -> bool:
+    """Whether the width of a console cuts cells of a table: ellipses are added, or words are missing."""
+    if natural_width(table) <= console.width:
+        return False
+    from rich.console import Console
+    from rich.text import Text
+
+    # In colour systems of terminals, escape sequences would be part of the text.
+    drawn = Console(width=console.width, color_system=None, file=io.StringIO())
+    drawn.print(table)
+    output = drawn.file.getvalue()
+    cells = [Text.from_markup(str(c)).plain for column in table.columns for c in (column.header, *column.cells)]
+    added = output.count(CUT) > sum(cell.count(CUT) for cell in cells)
+    return added or any(word not in output for cell in cells for word in cell.split())
+
+
+def _one_line(text: Any) -> str:
+    """A cell without its line breaks, which may divide a word."""
+    return str(text).replace("-\n", "").replace("\n", " ")

@@ -80,12 +80,12 @@ class Paired:
         if self.corrected_p < 1 - LEVEL:
             return "differ"
         within = -margin <= self.low and self.high <= margin
-        return EQUAL if within else f"{UNDECIDED} ({len(self.differences)} seeds)"
+        return EQUAL if within else f"{UNDECIDED} ({seeds_in_words(len(self.differences))})"
 
     def __str__(self) -> str:
         unit = BY_NAME[self.metric].unit
         head = f"{self.a} - {self.b}, {self.metric}: {self.mean:.4g}{f' {unit}' if unit else ''}"
-        n = f"{len(self.differences)} seeds"
+        n = seeds_in_words(len(self.differences))
         if math.isnan(self.p):
             return f"{head} in each of {n}: without variation there is no interval"
         return f"{head} (95 % interval {self.low:.4g} to {self.high:.4g}, p = {self.p:.2g}, {n})"
@@ -99,7 +99,7 @@ def differences(
     if len(shared) < FEWEST:
         if not left and not right:
             raise RecordError(f"{metric}: the runs of {a} and {b} have no value of it")
-        counts = f"{a} has values of {len(left)} seeds, {b} of {len(right)}, both of {len(shared)}"
+        counts = f"{a} has values of {seeds_in_words(len(left))}, {b} of {len(right)}, both of {len(shared)}"
         raise RecordError(f"{metric}: {counts}; at least {FEWEST} are needed: `--runs 10` makes ten")
     of_a, of_b, mean = (
         math.fsum(values) / len(shared)
@@ -191,6 +191,11 @@ def corrected(tests: Sequence[Paired]) -> list[Paired]:
         largest = max(largest, min(1.0, (len(order) - rank) * tests[i].p))
         found[i] = replace(tests[i], corrected_p=largest)
     return found
+
+
+def seeds_in_words(n: int) -> str:
+    """A number of seeds: 1 seed, 2 seeds."""
+    return f"{n} seed" if n == 1 else f"{n} seeds"
 
 
 def heading(metric: str) -> str:

@@ -18,7 +18,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError, claimed, writing
-from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.common.terminal import empty_table, print_table, table_console
 from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.record import run_folder
@@ -235,8 +235,8 @@ def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -
         print(json.dumps({"pairs": rows, "schemes": [asdict(s) for s in summaries]}, indent=1))
         return
     console = table_console()
-    console.print(pairs_table(found, plain=not console.is_terminal))
-    console.print(summary_table(summaries, plain=not console.is_terminal))
+    print_table(console, pairs_table(found, plain=not console.is_terminal))
+    print_table(console, summary_table(summaries, plain=not console.is_terminal))
     for line in remarks(found, known):
         print(line)
 
