@@ -97,3 +97,11 @@ def test_pages_are_frames_in_notebooks(folder: Path, tmp_path: Path) -> None:
     for odd, name in ((None, "NoneType"), ([None], "NoneType"), ([], "none"), (7, "int"), (sweep, "Sweep")):
         with pytest.raises(TypeError, match=f"runs must be a Run, .* or a record's folder, not {name}"):
             perigee.show(odd)  # type: ignore[arg-type]
+
+
+def test_a_page_of_one_column_takes_its_name(folder: Path) -> None:
+    sweep = perigee.open_sweep(folder)
+    assert sweep.page("goodput_mbps") == sweep.page(metrics=["goodput_mbps"])
+    for wrong in ("goodput", ["goodput_mbps", "goodput"]):
+        with pytest.raises(RecordError, match="there is no column 'goodput'"):
+            sweep.page(wrong)

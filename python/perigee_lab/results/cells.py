@@ -194,15 +194,15 @@ class Sweep:
             raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
         return once(heat_map(self, metric, x, self.key_of(y)))
 
-    def page(self, metrics: Sequence[str] = ()) -> Page:
+    def page(self, metrics: str | Sequence[str] = ()) -> Page:
         """An interactive page with a slider per key: displayed in notebooks, `save(FILE)` writes it.
 
-        `metrics` are columns, by default the usual ones. Raises RecordError for unknown ones.
+        `metrics` are a column or several, by default the usual ones. Raises RecordError for unknown ones.
         """
         from perigee_lab.results.embedded import Page
         from perigee_lab.results.explorer import page
 
-        return Page(page(self, metrics))
+        return Page(page(self, [metrics] if isinstance(metrics, str) else metrics))
 
 
 def _same(value: str, wanted: str) -> bool:

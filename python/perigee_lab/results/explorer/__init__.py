@@ -46,6 +46,8 @@ def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
 def payload(sweep: Sweep, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """Data of the page: keys with their values, and means over seeds of each cell and scheme."""
     column_of = {c.name: c for c in COLUMNS}
+    if unknown := next((m for m in metrics if m not in column_of), None):
+        raise RecordError(f"there is no column {unknown!r}: `perigee columns` lists them")
     there = [m for m in metrics or USUAL if any(_known(row.get(m)) for row in sweep.rows)]
     if not there:
         raise RecordError(f"{sweep.folder}: no run of this sweep has a value of {', '.join(metrics or USUAL)}")
