@@ -64,9 +64,9 @@ def _is_cut(console: Any, table: Any) -> bool:
     from rich.text import Text
 
     # In colour systems of terminals, escape sequences would be part of the text.
-    drawn = Console(width=console.width, color_system=None, file=io.StringIO())
-    drawn.print(table)
-    output = drawn.file.getvalue()
+    drawn = io.StringIO()
+    Console(width=console.width, color_system=None, file=drawn).print(table)
+    output = drawn.getvalue()
     cells = [Text.from_markup(str(c)).plain for column in table.columns for c in (column.header, *column.cells)]
     added = output.count(CUT) > sum(cell.count(CUT) for cell in cells)
     return added or any(word not in output for cell in cells for word in cell.split())
