@@ -339,6 +339,28 @@ fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
 }
 
 #[test]
+fn handovers_after_the_end_are_not_reached_where_an_override_shortens_the_run() {
+    let sky = GOOD.replace("[source.dumbbell]\nrtt = \"50 ms\"", "[source.constellation]\npreset = \"starlink-shell1\"\n[handover]\nevery = \"2 s\"\nfirst = \"5 s\"\n[node.a]\nplace = \"London\"\n[node.b]\nplace = \"Paris\"");
+    let sky = sky.replace("[port.bottleneck]", "[port.ground]");
+    assert_eq!(read(&sky, &[]).unwrap().handover.first.unwrap().as_secs_f64(), 5.0);
+    let short = read(&sky, &["run.duration=5 s"]).unwrap();
+    assert_eq!((short.handover.every, short.handover.first), (None, None));
+    assert_eq!(short.remarks.len(), 2, "{:?}", short.remarks);
+    let says =
+        "handover.first: no effect: the first forced handover is at 5 s, the run ends at 5 s; use an earlier";
+    assert!(short.remarks[0].contains(says), "{:?}", short.remarks);
+    let again = read(&short.resolved_toml, &[]).unwrap();
+    assert!(again.remarks.is_empty(), "{:?}", again.remarks);
+    assert_eq!((again.handover.every, again.handover.first), (None, None));
+    for (text, sets) in
+        [(sky.replace("10 s", "5 s"), vec![]), (sky.clone(), vec!["run.duration=5 s", "handover.first=6 s"])]
+    {
+        let e = read(&text, &sets).map(|_| ()).unwrap_err();
+        assert!(e.contains("handover.first: no effect: the first forced handover is at"), "{e}");
+    }
+}
+
+#[test]
 fn keys_that_wait_for_another_one_are_refused_without_it() {
     let sky = GOOD.replace("[source.dumbbell]\nrtt = \"50 ms\"", "[source.constellation]\npreset = \"starlink-shell1\"\n[node.a]\nplace = \"London\"\n[node.b]\nplace = \"Paris\"");
     let sky = sky.replace("[port.bottleneck]", "[port.ground]");

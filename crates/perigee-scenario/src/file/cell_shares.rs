@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str, cells: &[Cell]) -> Result<Vec<(u32, u32, f64)>, 
     let (mut found, mut seen) = (Vec::with_capacity(rows.len()), BTreeSet::new());
     for (line, row) in rows {
         let cell = |column: usize| {
-            let name = row[column];
+            let name = row[column].as_ref();
             let unknown = || {
                 let hint = suggestions::hint(name, numbers.keys().copied());
                 let hint = hint.map_or_else(String::new, |h| format!("; {h}"));
@@ -51,5 +51,23 @@ pub(crate) fn parse(text: &str, cells: &[Cell]) -> Result<Vec<(u32, u32, f64)>, 
     match found.iter().any(|s| s.2 > 0.0) {
         true => Ok(found),
         false => Err("no row has a share above zero".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_timeline::GeoPoint;
+
+    #[test]
+    fn names_with_commas_are_quoted() {
+        let place = GeoPoint { lat_deg: 0.0, lon_deg: 0.0, height_m: 0.0 };
+        let cell = |name: &str| Cell { name: name.into(), place, population: 1.0, terminals: 1.0 };
+        let cells = [cell("Washington, D.C."), cell("Lagos")];
+        let read = |text: &str| parse(text, &cells);
+        let quoted = "from,to,share\n\"Washington, D.C.\",Lagos,2\nLagos,\"Washington, D.C.\",1\n";
+        assert_eq!(read(quoted).unwrap(), [(0, 1, 2.0), (1, 0, 1.0)]);
+        let e = read("from,to,share\nWashington, D.C.,Lagos,2\n").unwrap_err();
+        assert!(e.starts_with("line 2: 4 cells, the header has 3"), "{e}");
     }
 }

@@ -7,6 +7,7 @@ use perigee_orbit::sky::cities;
 use perigee_timeline::GeoPoint;
 use perigee_units::names;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most cells of a demand.
@@ -88,35 +89,80 @@ fn by_place(lat: f64, lon: f64) -> String {
 }
 
 /// A column by one of its names.
-fn column(head: &[&str], names: &[&str]) -> Option<usize> {
+fn column(head: &[Cow<str>], names: &[&str]) -> Option<usize> {
     head.iter().position(|c| names.iter().any(|n| c.eq_ignore_ascii_case(n)))
 }
 
+/// Cells of a line.
+pub(super) type Row<'a> = Vec<Cow<'a, str>>;
 /// Rows with the numbers of their lines.
-pub(super) type Rows<'a> = Vec<(usize, Vec<&'a str>)>;
+pub(super) type Rows<'a> = Vec<(usize, Row<'a>)>;
 
-/// Names of the columns and rows of a table.
-pub(super) fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
+/// Names of the columns and rows of a table, with quoted cells as in RFC 4180, each within its line.
+pub(super) fn table(text: &str) -> Result<(Row<'_>, Rows<'_>), String> {
+    let text = text.trim_start_matches('\u{feff}');
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let Some((_, head)) = lines.next() else { return Err("the file is empty".into()) };
-    let cells = |line: &'_ str| -> Vec<String> { line.split(',').map(|c| c.trim().to_string()).collect() };
-    let columns = cells(head).len();
-    let head: Vec<&str> = head.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
+    let Some((first, head)) = lines.next() else { return Err("the file is empty".into()) };
+    let of_line = |n: usize, line| split(line).map_err(|why| format!("line {}: {why}: {line:?}", n + 1));
+    let head = of_line(first, head)?;
     let mut rows = Vec::new();
     for (n, line) in lines {
-        let row: Vec<&str> = line.split(',').map(str::trim).collect();
-        if row.len() != columns {
-            return Err(format!("line {}: {} cells, the header has {columns}: {line:?}", n + 1, row.len()));
+        let row = of_line(n, line)?;
+        if row.len() != head.len() {
+            let (found, wanted) = (row.len(), head.len());
+            return Err(format!("line {}: {found} cells, the header has {wanted}: {line:?}", n + 1));
         }
         rows.push((n + 1, row));
     }
     Ok((head, rows))
 }
 
+/// The cells of a line without the spaces around them. In a quoted cell commas are text, and two quotes
+/// are one.
+fn split(line: &str) -> Result<Row<'_>, String> {
+    let mut cells = Vec::new();
+    let mut rest = line;
+    loop {
+        let (cell, after) = match rest.trim_start().strip_prefix('"') {
+            Some(quoted) => unquoted(quoted)?,
+            None => match rest.split_once(',') {
+                Some((cell, after)) => (cell.trim().into(), Some(after)),
+                None => (rest.trim().into(), None),
+            },
+        };
+        cells.push(cell);
+        match after {
+            Some(after) => rest = after,
+            None => return Ok(cells),
+        }
+    }
+}
+
+/// A cell after its first quote, and what follows the comma after it.
+fn unquoted(text: &str) -> Result<(Cow<'_, str>, Option<&str>), String> {
+    let mut from = 0;
+    loop {
+        let end = from + text[from..].find('"').ok_or("a quote is not closed")?;
+        if text[end + 1..].starts_with('"') {
+            from = end + 2;
+            continue;
+        }
+        let cell = match text[..end].contains('"') {
+            true => text[..end].replace("\"\"", "\"").into(),
+            false => text[..end].into(),
+        };
+        let after = text[end + 1..].trim_start();
+        return match after.strip_prefix(',') {
+            None if !after.is_empty() => Err("text follows the closing quote of a cell".into()),
+            after => Ok((cell, after)),
+        };
+    }
+}
+
 pub(super) fn number(
-    row: &[&str],
+    row: &[Cow<str>],
     column: usize,
-    head: &[&str],
+    head: &[Cow<str>],
     line: usize,
     (low, high): (f64, f64),
 ) -> Result<f64, String> {
@@ -148,7 +194,7 @@ fn csv(text: &str) -> Result<Vec<Cell>, String> {
         let number = |c: usize, bounds| number(&row, c, &head, line, bounds);
         let people = |c: Option<usize>| c.map_or(Ok(0.0), |c| number(c, (0.0, 1e12)));
         let (lat, lon) = (number(lat, (-90.0, 90.0))?, number(lon, (-180.0, 360.0))?);
-        let name = name.map(|c| row[c]).filter(|n| !n.is_empty()).map(String::from);
+        let name = name.map(|c| row[c].to_string()).filter(|n| !n.is_empty());
         cells
             .add(name, lat, lon, people(population)?, people(terminals)?)
             .map_err(|why| format!("line {line}: {why}"))?;
@@ -170,11 +216,11 @@ pub fn places(text: &str) -> Result<Vec<(String, GeoPoint)>, String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for (line, row) in rows {
-        names::check(row[name]).map_err(|why| format!("line {line}: the name {why}"))?;
+        names::check(&row[name]).map_err(|why| format!("line {line}: the name {why}"))?;
         if row[name].is_empty() {
             return Err(format!("line {line}: no name"));
         }
-        if !seen.insert(row[name]) {
+        if !seen.insert(row[name].to_string()) {
             return Err(format!("line {line}: {:?} is listed twice", row[name]));
         }
         let lat_deg = number(&row, lat, &head, line, (-90.0, 90.0))?;
@@ -321,6 +367,23 @@ mod tests {
         let text = "name,lat,lon,population\nA 2,1,1,1\nA,2,2,1\nA,3,3,1\nA,4,4,1\nA 3,5,5,1\n";
         let names: Vec<String> = csv(text).unwrap().into_iter().map(|c| c.name).collect();
         assert_eq!(names, ["A 2", "A", "A 3", "A 4", "A 3 2"]);
+    }
+
+    #[test]
+    fn quoted_cells_have_commas_and_quotes() {
+        let text = "\u{feff}name,\"lat\",lon,population\n\"Washington, D.C.\",1,2,3\n \"the \"\"Rock\"\"\" ,3,4,\"5\"\n\"\",5,6,7\n";
+        let cells = csv(text).unwrap();
+        let names: Vec<&str> = cells.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["Washington, D.C.", "the \"Rock\"", "5.000N 6.000E"]);
+        assert_eq!(cells[1].population, 5.0);
+        for (row, says) in [
+            ("\"open,1,2,3", "line 2: a quote is not closed: \"\\\"open,1,2,3\""),
+            ("\"a\"b,1,2,3", "line 2: text follows the closing quote of a cell"),
+            ("a,1,2,3,", "line 2: 5 cells, the header has 4"),
+        ] {
+            let e = csv(&format!("name,lat,lon,population\n{row}\n")).unwrap_err();
+            assert!(e.starts_with(says), "{e}");
+        }
     }
 
     #[test]

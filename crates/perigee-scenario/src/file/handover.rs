@@ -7,6 +7,7 @@ use crate::file::grammar::Only;
 use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::SHORT_DRAW;
+use crate::file::run::RunSpec;
 use perigee_timeline::OutageMode;
 use perigee_units::Nanos;
 
@@ -37,7 +38,7 @@ impl Handover {
     /// of the run.
     pub(crate) fn check_forced(
         &self,
-        (step, duration): (Nanos, Nanos),
+        (step, run): (Nanos, &RunSpec),
         terminals: bool,
         problems: &mut Vec<Problem>,
     ) {
@@ -47,17 +48,46 @@ impl Handover {
             let hint = format!("use a multiple of {step}, or change source.constellation.step");
             problems.push(self.written.problem(key, why).hint(hint));
         }
-        let first = self.first.or(self.every);
-        if let Some(time) = first.filter(|&t| t >= duration) {
-            let key = if self.first.is_some() { "first" } else { "every" };
-            let why =
-                format!("no effect: the first forced handover is at {time}, the run ends at {duration}");
-            problems
-                .push(self.written.problem(key, why).hint("use an earlier time, or a longer run.duration"));
+        if !self.gives_way(run) {
+            problems.extend(self.unreached(run).drain(..).next());
         }
         if self.every.is_some() && !terminals {
             let p = self.written.problem("every", "no effect: no node is a terminal");
             problems.push(p.hint("stations have soft handovers; set kind = \"terminal\" for a node"));
+        }
+    }
+
+    /// The keys of forced handovers if the run ends before the first of them, that with its time first.
+    fn unreached(&self, run: &RunSpec) -> Vec<Problem> {
+        let Some(time) = self.first.or(self.every).filter(|&t| t >= run.duration) else { return Vec::new() };
+        let why =
+            format!("no effect: the first forced handover is at {time}, the run ends at {}", run.duration);
+        let keys = ["first", "every"].into_iter().filter(|key| self.written.has(key));
+        let hint = "use an earlier time, or a longer run.duration";
+        keys.map(|key| self.written.problem(key, why.clone()).hint(hint)).collect()
+    }
+
+    /// Whether the duration is from a higher level than the times, such as `--set run.duration=10s`: then
+    /// handovers after the end are not reached.
+    fn gives_way(&self, run: &RunSpec) -> bool {
+        let duration = run.written.place_of("duration");
+        self.unreached(run).iter().all(|p| p.place.as_ref().is_some_and(|at| duration.is_above(at)))
+    }
+
+    /// The keys without effect since the duration was shortened at a higher level.
+    pub(crate) fn cut_off(&self, run: &RunSpec) -> Vec<Problem> {
+        if self.gives_way(run) {
+            self.unreached(run)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Without the forced handovers of which the first is not before the end of the run.
+    pub(crate) fn within(self, run: &RunSpec) -> Self {
+        match self.unreached(run).is_empty() {
+            true => self,
+            false => Handover { every: None, first: None, ..self },
         }
     }
 

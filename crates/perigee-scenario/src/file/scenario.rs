@@ -31,7 +31,6 @@ use crate::file::validate::check;
 use crate::file::vary::Varied;
 use crate::file::{unused_starts, unused_telemetry};
 use perigee_units::params::Value;
-use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -149,7 +148,8 @@ impl Scenario {
                 let resolved_toml = crate::file::write::toml(&table.without(&idle));
                 let remarks = old_names.into_iter().chain(remarks.iter().map(Problem::to_string));
                 let remarks = remarks.chain(crate::file::sweep::remark(&s.sweep)).collect();
-                Ok(Scenario { profile, remarks, resolved_toml, ..s })
+                let handover = s.handover.within(&s.run);
+                Ok(Scenario { profile, remarks, resolved_toml, handover, ..s })
             }
             _ => Err(ScenarioError(problems)),
         }
@@ -159,7 +159,8 @@ impl Scenario {
         let (run, flows, sweep) = (&self.run, &self.flows[..], &self.sweep.axes[..]);
         let schemes = unused_telemetry::Schemes { flows, tables: &self.cc, sweep };
         let starts = unused_starts::problems(&self.slow_start, run, flows, sweep);
-        [starts, unused_telemetry::problems(&self.ports, &schemes)].concat()
+        let handovers = self.handover.cut_off(run).into_iter().map(|p| (p, true)).collect();
+        [starts, unused_telemetry::problems(&self.ports, &schemes), handovers].concat()
     }
 }
 
@@ -232,7 +233,7 @@ impl Reader<'_> {
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));
         let jitter = self.jitter(top.jitter, source.as_ref());
-        self.check_handover((&top.handover, &top.written), run.duration, source.as_ref(), &nodes);
+        self.check_handover((&top.handover, &top.written), &run, source.as_ref(), &nodes);
         let schedule_files = changes.iter().filter_map(|c| match &c.when {
             When::File(path) => Some(path.clone()),
             _ => None,
@@ -300,7 +301,7 @@ impl Reader<'_> {
     fn check_handover(
         &mut self,
         (handover, top): (&Handover, &Checked),
-        duration: Nanos,
+        run: &RunSpec,
         source: Option<&Source>,
         nodes: &[NodeSpec],
     ) {
@@ -325,7 +326,7 @@ impl Reader<'_> {
                     return;
                 }
                 let terminals = nodes.iter().any(|n| n.kind == "terminal");
-                handover.check_forced((c.step, duration), terminals, self.problems);
+                handover.check_forced((c.step, run), terminals, self.problems);
             }
             Some(_) => handover.reject_forced(self.problems),
             None => {}
