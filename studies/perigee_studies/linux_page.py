@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import copied, fresh, inner, write_text
 from perigee_lab.results.webpage import filled
-from perigee_studies import beside, linux, made, style
+from perigee_studies import beside, linux, linux_part, made, style
 from perigee_studies.conclude import ABOUT, DATA, ConcludeError, checksum, read_about, read_csv
 from perigee_studies.execute import Plan
 from perigee_studies.kinds import PUBLISHED
@@ -48,14 +49,6 @@ METRICS = {
     "leo-cc/efficiency": {"utilisation": "goodput / 100 Mbit/s", "inflation": "delay inflation"},
 }  # fmt: skip
 """Columns of the table `runs` that are compared, with their names."""
-WHOLE: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "leo-cc/single-flow": ("path", "path", (
-        "L2-cubic", "L2-satcp", "L2-order", "L3-goodput", "L3-delay", "L4-goodput", "L4-delay", "L4-retransmit",
-    )),
-    "leo-cc/intra-rtt": ("rtt_ms", "RTT", ("leocc",)),
-}  # fmt: skip
-"""Claims on an extreme or a mean over all paths, on every path or over all RTTs: the label that varies, its name,
-and the claims' keys. They have no verdict unless all values of the label were run."""
 KEPT = ("size", "runs", "simulated_s", "packet_hops", "conserved", "full_runs", "full_s")
 
 
@@ -101,19 +94,13 @@ class Side:
         found = [(ways[0][key], ways[1][key], ways[2][key]) for key in keys]
         return [v for v in found if all(each.verdict != MISSING for each in v)]
 
-    def run_in_part(self) -> str:
-        """What the claims on all paths or RTTs rest on, such as "2 of 10 RTTs"; empty if all were run."""
-        if self.experiment.name not in WHOLE:
-            return ""
-        label, name, _ = WHOLE[self.experiment.name]
-        every = {c.labels[label] for c in linux.cases(self.experiment, Ask(Size.FULL)) if c.run_as}
-        there = set(self.real["runs"][label])
-        return f"{len(there)} of {len(every)} {name}s" if len(there) < len(every) else ""
+    def lacks(self, claim: tuple[Verdict, ...]) -> str:
+        """What a claim lacks for a verdict; empty if nothing (`linux_part.lacking`)."""
+        return linux_part.lacking(self.experiment.name, claim[2].key, self.real["runs"])
 
     def decided(self) -> list[tuple[Verdict, Verdict, Verdict]]:
-        """The claims with a verdict: without those on all paths or RTTs if only a part was run."""
-        open_ = WHOLE[self.experiment.name][2] if self.run_in_part() else ()
-        return [claim for claim in self.claims() if claim[2].key not in open_]
+        """The claims with a verdict: without those of which only a part was run."""
+        return [claim for claim in self.claims() if not self.lacks(claim)]
 
 
 def save(names: Sequence[str], results: Path, docs: Path) -> None:
@@ -233,12 +220,11 @@ def _repeats(found: Sequence[Side]) -> str:
 
 def _undecided(found: Sequence[Side]) -> str:
     """The claims without a verdict and what was run for them."""
-    counts = [(side, len(side.claims()) - len(side.decided())) for side in found]
-    words = ", ".join(f"{n} with {side.run_in_part()} run" for side, n in counts if n)
-    open_ = [claim for side in found for claim in side.claims() if claim not in side.decided()]
-    inside = f"{_held(open_)[-1]} of {len(open_)}"
+    open_ = [(lacks, claim) for side in found for claim in side.claims() if (lacks := side.lacks(claim))]
+    words = ", ".join(f"{n} with {lacks}" for lacks, n in Counter(lacks for lacks, _ in open_).items())
+    inside = f"{_held([claim for _, claim in open_])[-1]} of {len(open_)}"
     part = f"{words}; on this part Linux meets the bounds of {inside}"
-    return f"Claims on all paths or all RTTs have no verdict: {part}." if words else ""
+    return f"Claims on more than was run have no verdict: {part}." if words else ""
 
 
 def _held(claims: Sequence[tuple[Verdict, ...]]) -> list[int]:
@@ -290,11 +276,10 @@ def _means(found: Sequence[Side]) -> list[str]:
 
 def _claims(side: Side) -> list[str]:
     lines = ["| claim | published | simulated as 6.4 | simulated as 6.12 | Linux 6.12 |", "|---|---|---|---|---|"]
-    decided = {real.key for *_, real in side.decided()}
-    for study, simulated, real in side.claims():
-        known = real.key in decided
-        ways = [f"{v.ours}{f': {v.verdict}' if known else ''}" for v in (study, simulated, real)]
-        tolerance = real.tolerance if known else f"{side.run_in_part()} run: no verdict; {real.tolerance}"
+    for claim in side.claims():
+        lacks, real = side.lacks(claim), claim[2]
+        ways = [f"{v.ours}{'' if lacks else f': {v.verdict}'}" for v in claim]
+        tolerance = f"{lacks}: no verdict; {real.tolerance}" if lacks else real.tolerance
         row = (f"{real.claim} ({tolerance})", real.published, *ways)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
     return lines

@@ -17,7 +17,7 @@ from conftest import Cli
 from perigee_lab.runs import backends
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.scenario import load
-from perigee_studies import linux, linux_page, published
+from perigee_studies import linux, linux_page, linux_part, published
 from perigee_studies.cache import Cache, key_of
 from perigee_studies.conclude import ABOUT, checksum, read_csv
 from perigee_studies.execute import Plan, Runner, outcomes
@@ -175,10 +175,11 @@ def test_the_page_says_what_differs_and_what_the_full_size_costs(tmp_path: Path)
 
 
 def test_claims_on_all_rtts_have_no_verdict_where_two_were_run(tmp_path: Path) -> None:
-    assert pages(tmp_path / "whole", {}).run_in_part() == ""
+    whole = pages(tmp_path / "whole", {})
+    assert whole.decided() == whole.claims()
     side = pages(tmp_path, {}, rtts_ms=(20, 100))
-    assert side.run_in_part() == "2 of 10 RTTs"
     assert [real.key for *_, real in side.claims()] == ["satcp", "leocc", "bbr3"]
+    assert [side.lacks(claim) for claim in side.claims()] == ["", "2 of 10 RTTs run", ""]
     assert [real.key for *_, real in side.decided()] == ["satcp", "bbr3"]
     linux_page.write([side], tmp_path)
     page = (tmp_path / linux_page.PAGE).read_text()
@@ -187,6 +188,80 @@ def test_claims_on_all_rtts_have_no_verdict_where_two_were_run(tmp_path: Path) -
     row = next(line for line in page.splitlines() if line.startswith("| LeoCC: smallest ratio"))
     assert "2 of 10 RTTs run: no verdict" in row
     assert REPRODUCED not in row
+
+
+def simulated_runs(name: str) -> Any:
+    """The table of an experiment's page, with the schemes and networks that run on hosts."""
+    runs = read_csv(published.tables_of(experiments()[name], DOCS) / "runs.csv")
+    runs = runs[runs["cc"].isin(linux.SCHEMES)]
+    return runs[runs["network"] != "constellation"] if "network" in runs else runs
+
+
+SHORT: Mapping[str, dict[str, dict[str, object]]] = {
+    "leo-cc/single-flow": {"L2-cubic": {"path": "SEA-NY BP"}},
+    "leo-cc/fairness": {"L8-leocc": {"path": "SEA-NY BP"}},
+    "leo-cc/inter-rtt": {
+        "cubic": {"rtt_ms": 60, "queue_bdp": 1.0, "cuts": 0},
+        "bbr3": {"rtt_ms": 40, "queue_bdp": 1.0, "cuts": 0},
+        "bbr3-winner": {"rtt_ms": 80, "queue_bdp": 1.0, "cuts": 0},
+        "bbr3-shallow": {"rtt_ms": 80, "queue_bdp": 0.2, "cuts": 0},
+        "leocc": {"rtt_ms": 20, "queue_bdp": 4.0, "cuts": 0},
+    },
+    "leo-cc/intra-rtt": {"leocc": {"rtt_ms": 20}},
+    "leo-cc/parking-lot": {
+        "cubic-3": {"rtt_ms": 20, "queue_bdp": 1.0, "bottlenecks": 3},
+        "leocc-6": {"rtt_ms": 200, "queue_bdp": 1.0, "bottlenecks": 6},
+    },
+    "leo-cc/efficiency": {"full": {"flows": 20}},
+}
+"""A point of each span without which its claim has no verdict."""
+
+
+def full_runs(name: str) -> Any:
+    """A table with all cases of the full size: their labels, schemes and seeds."""
+    import pandas as pd
+
+    cases = linux.figure_cases(experiments()[name], Ask(Size.FULL))
+    return pd.DataFrame([{**c.labels, "cc": c.cc, "seed": c.seed} for c in cases])
+
+
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name, each in SHORT.items() for key in each])
+def test_a_claim_has_a_verdict_only_if_all_that_it_is_about_was_run(name: str, key: str) -> None:
+    every = full_runs(name)
+    assert linux_part.lacking(name, key, every) == ""
+    gone = every["cc"] == "bbr3"
+    for label, value in SHORT[name][key].items():
+        gone &= every[label] == value
+    assert gone.any()
+    assert linux_part.lacking(name, key, every[~gone]).endswith(" run")
+
+
+def test_runs_that_a_claim_is_not_about_are_not_needed() -> None:
+    every = full_runs("leo-cc/inter-rtt")
+    part = every[(every["queue_bdp"] == 1.0) & (every["cuts"] == 0) & (every["rtt_ms"] >= 60)]
+    lacks = {key: linux_part.lacking("leo-cc/inter-rtt", key, part) for key in SHORT["leo-cc/inter-rtt"]}
+    assert lacks["cubic"] == lacks["bbr3-winner"] == ""
+    assert lacks["bbr3"] == "8 of 9 RTTs from 40 ms run"
+    assert lacks["leocc"] == "8 of 30 RTTs and queues run"
+    six = full_runs("leo-cc/parking-lot").query("bottlenecks == 6")
+    assert linux_part.lacking("leo-cc/parking-lot", "cubic-6", six) == ""
+    assert linux_part.lacking("leo-cc/parking-lot", "cubic-3", six) == "0 of 10 RTTs run"
+
+
+@pytest.mark.parametrize("name", sorted(linux_part.WITHOUT))
+def test_claims_that_also_compare_with_schemes_without_a_kernel_have_no_verdict(name: str) -> None:
+    """Each exists, and its verdict would rest on fewer schemes than the claim is about."""
+    runs = simulated_runs(name)
+    keys = {v.key for v in experiments()[name].verdicts({"runs": runs})}
+    assert set(linux_part.WITHOUT[name]) <= keys
+    for key in linux_part.WITHOUT[name]:
+        assert linux_part.lacking(name, key, full_runs(name)).endswith("not run")
+
+
+@pytest.mark.parametrize("name", sorted(linux_part.SPANS))
+def test_the_claims_of_spans_exist(name: str) -> None:
+    keys = {v.key for v in experiments()[name].verdicts({"runs": simulated_runs(name)})}
+    assert {key for span in linux_part.SPANS[name] for key in span.keys} <= keys
 
 
 def test_pages_without_such_results_have_no_paragraph(tmp_path: Path) -> None:
