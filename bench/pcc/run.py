@@ -4,17 +4,17 @@
     bench/pcc/run.py --program FOLDER [--out runs/pcc] [--seeds 2]
 
 FOLDER has the compiled programs `pccclient` and `pccserver` of PCC-Uspace
-(github.com/PCCproject/PCC-Uspace). Real hosts need their kernel (`perigee kernel build`). In
-virtual time, a program must read the time from the system's clock instead of the processor's cycle
-counter (`arch=GENERIC` in that project's makefile), and must sleep while it waits, since no time
-passes in a loop without system calls. Neither concerns its congestion control. `--label` names the
-build in results.csv.
+(github.com/PCCproject/PCC-Uspace), built as in docs/how-to/hosts-programs.md. Real hosts need their
+kernel (`perigee kernel build`). In virtual time, a program must read the time from the system's
+clock instead of the processor's cycle counter (`arch=GENERIC` in that project's makefile), and should
+sleep while it waits: polling the clock works, but takes half a minute of CPU time a second at any
+rate. Neither concerns its congestion control. `--label` names the build in results.csv.
 
 The set-ups are the start of one flow at the rate of the testbed of Mazilu et al., and two flows at
 a tenth of that rate, which share a bottleneck with outages of 45 to 120 ms every 15 s; as in the
-testbed, the second flow joins after a quarter of the run and the last half counts. A second of one
-flow at 100 Mbit/s takes half a minute of CPU time, a second of two flows at 10 Mbit/s takes two
-seconds. Stopping these processes (SIGSTOP) kills the guests.
+testbed, the second flow joins after a quarter of the run and the last half counts. With programs that
+sleep, a second of one flow at 100 Mbit/s takes half a minute of CPU time, a second of two flows at
+10 Mbit/s takes two seconds. Stopping these processes (SIGSTOP) kills the guests.
 """
 
 from __future__ import annotations

@@ -86,6 +86,29 @@ def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, t
     assert other.manifest.tables == run.manifest.tables
 
 
+POLLED = """
+import socket, time
+to = socket.getaddrinfo("d1", 9, type=socket.SOCK_DGRAM)[0]
+sender = socket.socket(to[0], socket.SOCK_DGRAM)
+due = begin = time.monotonic()
+for k in range(200):
+    while time.monotonic() < due:
+        pass
+    sender.sendto(b"x" * 1000, to[4])
+    due += 0.001
+print(round(time.monotonic() - begin, 3))
+"""
+
+
+@real
+def test_a_program_can_pace_its_datagrams_by_polling_the_clock(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """As PCC's user-space sender does: time passes while it reads the clock, and only then."""
+    (tmp_path / "polled.py").write_text(POLLED)
+    done = cli("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "python3", tmp_path / "polled.py")
+    assert done.returncode == 0, done.stderr
+    assert 0.198 <= float(done.stdout.split()[0]) <= 0.205
+
+
 @real
 def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("before")
