@@ -9,7 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from perigee_lab.results import program_goodput
 from perigee_lab.results.active import active_columns, last_arrivals
+from perigee_lab.results.delays import Distribution
+from perigee_lab.results.program_goodput import Goodput
 
 S = 1_000_000_000
 
@@ -57,3 +60,35 @@ def test_without_payload_in_the_window_there_is_no_value() -> None:
         found = active_columns(flows, last_arrivals(SAMPLED, flows))  # type: ignore[arg-type]
         assert all(map(math.isnan, found.values())), flows
     assert active_columns([], {}) == {}, "other runs do not have the columns"
+
+
+def test_a_line_names_the_other_direction_where_most_packets_went_that_way() -> None:
+    upload = Goodput("s1->d1", 14.512, 1.6, 5.11)
+    assert upload.line == (
+        "s1->d1: goodput 14.51 Mbit/s from first to last packet (1.60 s), 5.11 Mbit/s until the end of the run"
+    )
+    assert upload.as_json()["active_goodput_mbps"] == 14.512
+    download = Goodput("s1->d1", 0.0, 0.2, 0.0, ("d1", "s1"))
+    assert 'for a download write from = "d1" and to = "s1" in the [[flow]]' in download.line
+
+
+@pytest.mark.parametrize(("back", "hint"), [(2767, True), (1660, False), (12, False)])
+def test_the_direction_with_more_packets_decides(monkeypatch: pytest.MonkeyPatch, *, back: int, hint: bool) -> None:
+    class Ends:
+        """The ends of the flow of a record."""
+
+        def table(self, name: str) -> Any:
+            """The table."""
+            assert name == "flow_totals"
+            return pa.Table.from_pylist([{"name": "up", "from": "s1", "to": "d1"}])
+
+    row = {"flow": "up", "active_goodput_mbps": 0.01, "active_s": 0.2, "goodput_mbps": 0.01}
+    counts = {"forward": 1660, "return": back}
+    monkeypatch.setattr(
+        program_goodput, "flow_rows", lambda _run: [row, {"flow": "tcp"}, {**row, "active_s": math.nan}]
+    )
+    monkeypatch.setattr(
+        program_goodput, "distributions", lambda _run: [Distribution("up", of, n, {}) for of, n in counts.items()]
+    )
+    (found,) = program_goodput.goodputs(Ends())  # type: ignore[arg-type]
+    assert found.other_way == (("d1", "s1") if hint else None)

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.results.delays import distributions
 from perigee_lab.results.metrics import flow_rows
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Goodput:
     active_s: float
     window_mbps: float
     """From the first packet to the end of the run."""
+    other_way: tuple[str, str] | None = None
+    """The flow's end and its origin if more packets went from that end to the origin than to it."""
 
     def as_json(self) -> dict[str, Any]:
         """For output of commands, by the names of the columns."""
@@ -32,13 +35,29 @@ class Goodput:
     @property
     def line(self) -> str:
         """Human-readable."""
-        return (
+        line = (
             f"{self.flow}: goodput {self.active_mbps:.2f} Mbit/s from first to last packet ({self.active_s:.2f} s), "
             f"{self.window_mbps:.2f} Mbit/s until the end of the run"
+        )
+        if self.other_way is None:
+            return line
+        end, origin = self.other_way
+        return (
+            f"{line}; more packets went from {end} to {origin}, and goodput is payload to {end}: for a download write "
+            f'from = "{end}" and to = "{origin}" in the [[flow]]'
         )
 
 
 def goodputs(run: Run) -> list[Goodput]:
     """The goodput of each flow of programs that carried payload to its destination."""
-    rows = [row for row in flow_rows(run) if not math.isnan(row.get("active_s", math.nan))]
-    return [Goodput(r["flow"], r["active_goodput_mbps"], r["active_s"], r["goodput_mbps"]) for r in rows]
+    packets = {(d.flow, d.of): d.count for d in distributions(run)}
+    ends = {t["name"]: (t["to"], t["from"]) for t in run.table("flow_totals").to_pylist()}
+    found = []
+    for row in flow_rows(run):
+        if math.isnan(row.get("active_s", math.nan)):
+            continue
+        flow = row["flow"]
+        back = packets.get((flow, "return"), 0) > packets.get((flow, "forward"), 0)
+        values = row["active_goodput_mbps"], row["active_s"], row["goodput_mbps"]
+        found.append(Goodput(flow, *values, ends[flow] if back else None))
+    return found
