@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from pathlib import Path
@@ -131,3 +132,16 @@ def test_a_run_without_samples_of_a_scheme_is_drawn(three: Results) -> None:
     empty = Run(run.manifest, None, {n: run.table(n) for n in run.tables} | {"flows": run.table("flows").slice(0, 0)})
     figure = Results([empty]).plot_seeds("goodput_mbps")
     assert np.isnan(figure.axes[-1].lines[0].get_ydata()).all()
+
+
+def test_means_of_a_folder_are_those_of_the_figure(three: Results, cli: Cli, tmp_path: Path) -> None:
+    done = cli("results", three.out, "--means", "--columns", "rtt_mean_ms", "--json")
+    assert done.returncode == 0, done.stderr
+    cells = json.loads(done.stdout)["cells"]
+    for cell in cells:
+        mean, half = mean_and_interval([r.summary["rtt_mean_ms"] for r in three if r.cc == cell["cc"]])
+        assert (cell["rtt_mean_ms"], cell["rtt_mean_ms_half_95"]) == (pytest.approx(mean), pytest.approx(half))
+    assert {c["cc"]: c["runs"] for c in cells} == {"cubic": 3, "newreno": 3}
+    assert "means over 3 seeds" in cli("results", three.out, "--means").stdout
+    (tmp_path / "empty").mkdir()
+    assert "lists the runs of any folder" in cli("results", "empty", "--means").stderr

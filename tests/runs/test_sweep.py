@@ -146,7 +146,7 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
     for wrong in (["s"], ["--join"], ["--sort", "seed"], ["--out", "x.csv"]):
         refused = cli("results", "s", "--means", *wrong)
         assert refused.returncode == 2
-        assert "--means and --plot need one sweep" in refused.stderr
+        assert "--means, and --plot of a sweep, need one folder" in refused.stderr
     frame = perigee.open_sweep(tiny.parent / "s").frame()
     assert list(frame.columns[:2]) == ["port.bottleneck.queue", "source.dumbbell.loss"]
     assert len(frame) == 4

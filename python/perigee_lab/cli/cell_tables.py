@@ -76,11 +76,12 @@ def csv_of_runs(folder: Path, where: Sequence[str], names: Sequence[str]) -> str
 
 def _chosen(folder: Path, where: Sequence[str], names: Sequence[str]) -> tuple[Sweep, list[str]]:
     """The cells that meet conditions, and the columns to show."""
-    from perigee_lab.results.cells import open_sweep
+    from perigee_lab.results.cells import INDEX, of_runs, open_sweep
     from perigee_lab.results.columns import COLUMNS
 
     with writing(folder):
-        found = open_sweep(folder).where(dict(_condition(w) for w in where))
+        is_sweep = (folder / INDEX).exists() or not any(folder.glob("*/*/manifest.json"))
+        found = (open_sweep if is_sweep else of_runs)(folder).where(dict(_condition(w) for w in where))
     columns = [*names] or usual_columns(found)
     unknown = [n for n in columns if n not in {c.name for c in COLUMNS}]
     if unknown:
@@ -119,7 +120,8 @@ def print_cells(found: Sweep, names: list[str]) -> None:
         table.add_row(*map(quoting.cell, cells), *(_shown(row, n, forms[n]) for n in names))
     print_table(console, table)
     if rows[MOST_LINES:]:
-        print(f"and {len(rows) - MOST_LINES} more; all are in {found.folder / 'sweep.csv'}; --where KEY=VALUE filters")
+        table_of_all = found.folder / ("sweep.csv" if found.keys else "summary.csv")
+        print(f"and {len(rows) - MOST_LINES} more; all are in {table_of_all}; --where KEY=VALUE filters")
     seeds = sorted({r["seed"] for r in found.rows})
     if len(seeds) > 1:
         print(f"means over {len(seeds)} seeds; ± half of the 95 % t-interval, none where all are equal")

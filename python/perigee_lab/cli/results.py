@@ -47,7 +47,7 @@ def command(
         str | None, typer.Option(metavar="COLUMN", help="Sort by this column; -COLUMN: in descending order.")
     ] = None,
     means: Annotated[
-        bool, typer.Option("--means", help="One sweep only: means per cell, with 95 % intervals, instead of runs.")
+        bool, typer.Option("--means", help="One folder only: means over seeds, with 95 % intervals, instead of runs.")
     ] = False,
     plot: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def command(
     from perigee_lab.results import dataset
     from perigee_lab.results.cells import INDEX
 
-    if plot is not None and not means and not any((f / INDEX).exists() for f in folders):
+    if plot is not None and not any((f / INDEX).exists() for f in folders):
         _refuse_for_runs(table=join or sort is not None or out is not None, axes=bool(x or y))
         plot_runs(folders, where or [], names_of("--columns", columns), flow, plot, force=force)
         return
@@ -83,7 +83,7 @@ def command(
         stop("--flow chooses a flow of the plot of runs: it needs --plot FILE, and folders of perigee run")
     if means or plot is not None or x or y:
         if len(folders) > 1 or join or sort is not None or out is not None:
-            stop("--means and --plot need one sweep, and cannot be combined with --sort, --join or --out")
+            stop("--means, and --plot of a sweep, need one folder, and cannot be combined with --sort, --join or --out")
         show_cells(folders[0], where or [], names_of("--columns", columns), plot, x, y, force=force, as_json=as_json)
         return
     check_free(out, force=force)

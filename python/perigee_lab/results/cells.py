@@ -240,7 +240,7 @@ def read_index(folder: Path) -> Index:
     except OSError as error:
         if not folder.exists():
             raise RecordError(f"{folder}: no such folder") from None
-        remedy = "`perigee results` without --means lists the runs of any folder"
+        remedy = "`perigee results` lists the runs of any folder, perigee.open_runs opens them"
         raise RecordError(f"{folder} is no folder of a sweep ({path.name}: {error.strerror}): {remedy}") from None
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
@@ -320,6 +320,15 @@ def open_sweep(folder: str | Path) -> Sweep:
     if lacking:
         raise RecordError(f"{path} is damaged: it has no column {', '.join(lacking)}: run the sweep again")
     return Sweep(folder, index, found)
+
+
+def of_runs(folder: Path) -> Sweep:
+    """The runs of a folder of `perigee run`, as a sweep without keys. Raises RecordError."""
+    found = summary_cache.read_all(folder)
+    if not found:
+        raise RecordError(f"{folder} holds no complete record of a run (a folder that `perigee run` has written)")
+    rows = [dict(k.run) for _, k in found]
+    return Sweep(folder, Index(FORMAT, find_records(folder)[0].manifest.scenario, (), ()), rows)
 
 
 def whole(cell: str) -> int:
