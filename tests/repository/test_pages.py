@@ -50,10 +50,10 @@ LEFT = {
     "how-to/why-slow.md": ["slow/report.html", "lossy/report.html"],
     "how-to/figure.md": ["overview.pdf", "rtt.pdf", "map.pdf"],
     "how-to/sweep.md": ["sweep/sweep.csv", "heat.png"],
-    "how-to/comparison.md": ["five/summary.csv"],
+    "how-to/comparison.md": ["five/summary.csv", "five.svg", "rtt.html", "p99.png"],
     "how-to/judge.md": ["bbr3-quick/judge.html", "mine/judge.json"],
     "how-to/pcap.md": ["captured/cubic/seed1/senders.pcapng", "one-second.qlog", "imported"],
-    "how-to/pack.md": ["measured.perigee", "elsewhere/report.html", "planned/report.html"],
+    "how-to/pack.md": ["measured.perigee", "paper.perigee", "elsewhere/report.html", "planned/report.html"],
     "how-to/programs.md": ["programs", "linux/report.html"],
 }
 
