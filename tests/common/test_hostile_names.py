@@ -176,7 +176,6 @@ SPLIT = SMALL.replace('cc = "*"', 'cc = "*"\nfrom = "s1"\nto = "d1"\nvia = ["r1"
 PROBLEMS = (perigee.ScenarioError, perigee.PluginError, perigee.RunError, RecordError)
 
 
-@pytest.mark.slow
 def test_no_key_runs_code_of_its_scenario(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets each key to names of code, in small and large networks.
 

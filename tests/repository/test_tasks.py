@@ -60,7 +60,6 @@ def run_notebook(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 def test_the_notebook_says_the_same(tmp_path: Path) -> None:
     run_notebook("own_scheme.ipynb", tmp_path)
 

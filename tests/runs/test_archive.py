@@ -80,7 +80,6 @@ def hashes(out: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
 def test_an_archive_verifies_and_runs_without_the_files_that_it_was_made_of(
     packed: Path, project: Project, tmp_path: Path, cli: Cli
 ) -> None:

@@ -122,7 +122,6 @@ def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Pa
     assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.4, 1.0])
 def test_a_killed_run_leaves_nothing_that_looks_complete(
     begin: Begin, small: Path, tmp_path: Path, after_s: float
