@@ -73,18 +73,22 @@ def texts(outputs: list[dict[str, Any]]) -> list[str]:
     found = []
     for output in outputs:
         data = {"text/plain": output["text"]} if "text" in output else output["data"]
-        for kind in ("text/html", "text/plain"):
-            if kind in data:
-                plain = re.sub(r"<style.*?</style>|<[^>]*>", " ", "".join(data[kind]), flags=re.S)
-                found.append(" ".join(plain.split()))
-    return found
+        if "text/html" in data:
+            found.append(re.sub(r"<style.*?</style>|<[^>]*>", " ", "".join(data["text/html"]), flags=re.S))
+        if "text/plain" in data:
+            found.append("".join(data["text/plain"]))
+    return [" ".join(text.split()) for text in found]
 
 
 def main(file: Path, *, check: bool) -> int:
     """Stores or compares; returns the exit code."""
     notebook = json.loads(file.read_text(encoding="utf-8"))
     cells = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    fresh = executed(cells)
+    try:
+        fresh = executed(cells)
+    except SystemExit:
+        print(f"{file.name}: a cell ends the program")
+        return DIFFERS
     if check:
         wrong = [(c, f) for c, f in zip(cells, fresh, strict=True) if texts(c["outputs"]) != texts(f)]
         for cell, found in wrong:

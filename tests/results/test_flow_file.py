@@ -14,9 +14,11 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import Cli
+from perigee_lab.results import flow_file
 from perigee_lab.results.flow_file import FILE, MOST_IN_CSV
 from perigee_lab.results.metrics import flow_rows
 from perigee_lab.results.run import find_records
+from perigee_lab.runs import verify
 
 MANY = """
 [run]
@@ -108,3 +110,19 @@ def test_python_has_rows_of_flows_of_any_number(many: Path) -> None:
     frame = results.flows()
     assert len(frame) == 2 * (MOST_IN_CSV // 2 + 100)
     assert set(frame["seed"]) == {1, 2}
+
+
+def test_tables_of_earlier_versions_lack_later_columns(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = many.parent / "out"
+    perigee.load(many).run_all(seeds=[1, 2], out=out)
+    table = pq.read_table(out / FILE)
+    pq.write_table(table.drop_columns(["rtt_p99_ms"]), out / FILE)
+    rows = pd.read_csv(out / "summary.csv", dtype=str, keep_default_na=False)
+    rows.drop(columns="rtt_p99_ms").to_csv(out / "summary.csv", index=False, lineterminator="\n")
+    wrong = ["summary.csv", FILE]
+    for later, files in ((verify.LATER, wrong), (frozenset({"rtt_p99_ms"}), []), (frozenset({"jain"}), wrong)):
+        monkeypatch.setattr(verify, "LATER", later)
+        monkeypatch.setattr(flow_file, "LATER", later)
+        found = [verify._verify_summary(out / "summary.csv", find_records(out))]
+        found.append(verify._verify_flows(out / FILE, find_records(out)))
+        assert [f["file"] for f in found if f["problems"]] == files

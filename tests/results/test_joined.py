@@ -78,6 +78,17 @@ def test_runs_start_with_their_first_flow(folders: list[Path]) -> None:
     assert 41 <= rtts[1] <= 42
 
 
+def test_goodput_is_that_of_the_run_in_its_own_folder(cli: Cli, tmp_path: Path) -> None:
+    """Also with a warm-up, after a start between two instants of sampling."""
+    for name, start in (("a", "0.31 s"), ("b", "0.35 s")):
+        text = SCENARIO.replace("1.5 s", start).replace('"4 s"', '"4 s"\nwarmup = "1 s"\nsample = "100 ms"')
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        done = cli("run", f"{name}.toml", "--cc", "cubic", "--no-report", "--out", name)
+        assert done.returncode == 0, done.stderr
+    alone = [find_records(tmp_path / name)[0].summary["goodput_mbps"] for name in "ab"]
+    assert [run.summary["goodput_mbps"] for run in joined([tmp_path / "a", tmp_path / "b"])] == alone
+
+
 def test_a_run_that_ends_early_has_the_length_until_its_end(folders: list[Path]) -> None:
     (run,) = find_records(folders[0])
     assert (payload([run])["duration_s"], payload([run])["ran"]) == (4, "simulated")

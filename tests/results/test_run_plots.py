@@ -64,6 +64,27 @@ def test_curves_are_medians_and_bands_reach_from_least_to_greatest(three: Result
     assert len(figure.axes[-1].collections) == 2, "a band per scheme"
 
 
+def test_runs_of_several_scenarios_have_no_common_mean(cli: Cli, tmp_path: Path) -> None:
+    perigee.loads(SMALL).run_all(cc=["cubic"], seeds=[1], out=tmp_path / "a")
+    perigee.loads(SMALL.replace("10 Mbit", "20 Mbit")).run_all(cc=["cubic"], seeds=[2], out=tmp_path / "b")
+    (tmp_path / "b/cubic/seed2").rename(tmp_path / "a/cubic/seed2")
+    for words in (("--means",), ("--plot", "x.svg"), ("--plot", "x.html")):
+        done = cli("results", "a", *words)
+        assert (done.returncode, "of several scenarios" in done.stderr) == (2, True), done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--means",), ("--json",), ("--join",), ("--x", "seed")])
+def test_a_plot_of_runs_takes_no_option_without_effect(words: tuple[str, ...], cli: Cli) -> None:
+    done = cli("results", "a", "--plot", "x.svg", *words)
+    assert (done.returncode, "cannot be combined" in done.stderr) == (2, True), done.stderr
+
+
+def test_means_are_of_numbers(three: Results, cli: Cli) -> None:
+    done = cli("results", three.out, "--means", "--columns", "rtt_over")
+    assert (done.returncode, "rtt_over is no number" in done.stderr) == (2, True), done.stderr
+
+
 def test_one_seed_has_neither_bars_nor_bands(three: Results) -> None:
     figure = Results(three[:1]).plot_seeds("goodput_mbps")
     assert all(c.lines[2] == () for c in figure.axes[0].containers)

@@ -46,7 +46,11 @@ def show_cells(
     check_free(plot, force=force)
     if plot is None and (x or y):
         stop("--x and --y are axes of a plot: they need --plot FILE")
+    from perigee_lab.results.paired import WORDS
+
     found, columns = _chosen(folder, where, names)
+    if words := [n for n in columns if n in WORDS]:
+        stop(f"--columns: {words[0]} is no number and has no mean")
     if plot is not None and plot.suffix == ".html":
         if x or y:
             stop("--x and --y are axes of a figure: a page has a slider for every key")

@@ -76,7 +76,7 @@ def command(
     from perigee_lab.results.cells import INDEX
 
     if plot is not None and not any((f / INDEX).exists() for f in folders):
-        _refuse_for_runs(table=join or sort is not None or out is not None, axes=bool(x or y))
+        _refuse_for_runs(table=join or sort is not None or out is not None, axes=bool(x or y), lists=means or as_json)
         plot_runs(folders, where or [], names_of("--columns", columns), flow, plot, force=force)
         return
     if flow is not None:
@@ -111,10 +111,10 @@ def command(
         _print(found)
 
 
-def _refuse_for_runs(*, table: bool, axes: bool) -> None:
+def _refuse_for_runs(*, table: bool, axes: bool, lists: bool) -> None:
     """Ends the command for options that do not fit a plot of runs."""
-    if table or axes:
-        stop("--plot of runs cannot be combined with --x, --y, --sort, --join or --out")
+    if table or axes or lists:
+        stop("--plot of runs cannot be combined with --x, --y, --sort, --join, --means, --json or --out")
 
 
 def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:

@@ -33,7 +33,8 @@ def natural_width(table: Any) -> int:
     from rich.console import Console
     from rich.measure import Measurement
 
-    console = Console(width=10_000)
+    # Of a terminal that is called dumb the width would be 80.
+    console = Console(width=10_000, file=io.StringIO())
     return Measurement.get(console, console.options, table).maximum
 
 

@@ -25,7 +25,7 @@ from perigee_lab.results import summary_cache
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.metrics import Row
 from perigee_lab.results.run import Run, find_records
-from perigee_lab.results.summary import SUMMARY, as_csv, spread
+from perigee_lab.results.summary import SUMMARY, as_csv, refuse_mixed, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +141,8 @@ class Sweep:
         """The swept key with this name or last part. Raises RecordError."""
         found = [k for k in self.keys if k == name] or [k for k in self.keys if k.rpartition(".")[2] == name]
         if len(found) != 1:
-            raise RecordError(f"no swept key is called {name!r}; there are {', '.join(self.keys)}")
+            there = f"there are {', '.join(self.keys)}" if self.keys else "these are runs of one scenario"
+            raise RecordError(f"no swept key is called {name!r}; {there}")
         return found[0]
 
     def where(self, conditions: Mapping[str, str]) -> Sweep:
@@ -327,8 +328,10 @@ def of_runs(folder: Path) -> Sweep:
     found = summary_cache.read_all(folder)
     if not found:
         raise RecordError(f"{folder} holds no complete record of a run (a folder that `perigee run` has written)")
+    runs = find_records(folder)
+    refuse_mixed(runs)
     rows = [dict(k.run) for _, k in found]
-    return Sweep(folder, Index(FORMAT, find_records(folder)[0].manifest.scenario, (), ()), rows)
+    return Sweep(folder, Index(FORMAT, runs[0].manifest.scenario, (), ()), rows)
 
 
 def whole(cell: str) -> int:

@@ -464,6 +464,8 @@ COLUMNS = (
 TABLE = tuple(c for c in COLUMNS if c.heading)
 """The columns of the table in the terminal and in the report."""
 BY_NAME = {c.name: c for c in COLUMNS}
+LATER = frozenset({"active_goodput_mbps", "active_s"})
+"""Columns that tables of Perigee 0.2.0 lack."""
 SPANS = (
     Column("t_s", "s", "Start of the span, since the start of the run.", rows="span"),
     Column("length_s", "s", "Part of the span in which the flow lived.", rows="span"),

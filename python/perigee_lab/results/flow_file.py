@@ -13,10 +13,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import written
-from perigee_lab.results.columns import COLUMNS
+from perigee_lab.results.columns import COLUMNS, LATER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     import pyarrow as pa
@@ -63,17 +63,18 @@ def where(folder: Path) -> list[str]:
 
 
 def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
-    """Whether the file has exactly these rows."""
+    """Whether the file has exactly these rows, in a file of an earlier version without the columns of `LATER`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(_schema()):
+            found = file.schema_arrow
+            if not any(found.equals(_schema(without)) for without in ((), LATER)):
                 return False
-            rows = _Rows(file.iter_batches())
+            rows = _Rows(file.iter_batches(), found)
             for part in parts:
-                wanted = _table(part())
+                wanted = _table(part()).select(found.names)
                 if not rows.take(wanted.num_rows).equals(wanted):
                     return False
             return rows.at_end()
@@ -84,9 +85,9 @@ def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
 class _Rows:
     """Rows of batches, read in pieces of any length."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
         self.batches = batches
-        self.left = _schema().empty_table()
+        self.left = schema.empty_table()
 
     def take(self, n: int) -> pa.Table:
         """The next `n` rows, or fewer at the end."""
@@ -105,11 +106,13 @@ class _Rows:
         return self.left.num_rows == 0 and all(batch.num_rows == 0 for batch in self.batches)
 
 
-def _schema() -> pa.Schema:
+def _schema(without: Collection[str] = ()) -> pa.Schema:
     import pyarrow as pa
 
     kinds = {"seed": pa.int64(), **dict.fromkeys(WORDS, pa.string())}
-    return pa.schema([(c.name, kinds.get(c.name, pa.float64())) for c in COLUMNS if "flow" in c.rows])
+    return pa.schema(
+        [(c.name, kinds.get(c.name, pa.float64())) for c in COLUMNS if "flow" in c.rows and c.name not in without]
+    )
 
 
 def _table(rows: list[Row]) -> pa.Table:

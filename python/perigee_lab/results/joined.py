@@ -34,7 +34,8 @@ def open_runs(*folders: str | Path) -> Results:
     """Opens all runs of one or several folders of `perigee run`.
 
     Runs of one scenario with different seeds or schemes are one comparison. Otherwise schemes are
-    named by their folders (`folder: cubic`), and time starts with the first flow of each run.
+    named by their folders (`folder: cubic`), and time starts with the first flow of each run, at the
+    last instant of sampling before it.
 
     Raises:
         RecordError: a folder has no record, or folders with runs of several scenarios have the same name.
@@ -52,7 +53,7 @@ def _is_one_comparison(runs: Sequence[Run]) -> bool:
 
 
 def joined(folders: Sequence[Path]) -> list[Run]:
-    """The runs of several folders, from the start of the first flow of each run on.
+    """The runs of several folders, each from the last instant of sampling before its first flow on.
 
     Raises RecordError if a folder has no record, or two have the same name.
     """
@@ -65,7 +66,9 @@ def joined(folders: Sequence[Path]) -> list[Run]:
 def _of(run: Run, name: str) -> Run:
     """A run with the name of its folder and its time zero."""
     starts = [t for t in run.table("flow_totals").column("started_ns").to_pylist() if t is not None]
-    zero_ns = min(starts, default=0)
+    first_ns = min(starts, default=0)
+    # Windows begin at instants of sampling, which stay such instants.
+    zero_ns = first_ns - first_ns % max(1, run.manifest.sample_ns)
     label = name if run.cc in ("programs", "unknown") else f"{name}: {run.cc}"
     changed: dict[str, Any] = {"cc": label, "duration_ns": max(0, run.manifest.duration_ns - zero_ns)}
     changed["simulated_ns"] = max(0, run.manifest.simulated_ns - zero_ns)

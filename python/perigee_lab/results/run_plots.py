@@ -20,7 +20,7 @@ from perigee_lab.results.columns import BY_NAME, one_line
 from perigee_lab.results.embedded import Page
 from perigee_lab.results.paired import WORDS
 from perigee_lab.results.plots import OFTEN, USUAL, cap
-from perigee_lab.results.summary import about_seeds, by_scheme, shown, spread
+from perigee_lab.results.summary import about_seeds, by_scheme, refuse_mixed, shown, spread
 from perigee_lab.results.webpage import filled, policy, vector
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def figure(runs: Sequence[Run], metrics: Sequence[str] = (), flow: str | None = 
     """
     import matplotlib.pyplot as plt
 
+    refuse_mixed(runs)
     rows = by_scheme(runs)
     chosen = _chosen(rows, metrics)
     look = looks.of(list(rows))
@@ -102,7 +103,7 @@ def figure(runs: Sequence[Run], metrics: Sequence[str] = (), flow: str | None = 
     for one in axes.values():
         one.grid(alpha=0.25)
         one.spines[["top", "right"]].set_visible(False)
-    drawn.suptitle(quoting.plot(f"{runs[0].manifest.title}: {_seeds(rows)}"), fontsize=10)
+    drawn.suptitle(quoting.plot(f"{_title(runs)}: {_seeds(rows)}"), fontsize=10)
     return drawn
 
 
@@ -110,9 +111,10 @@ def page(runs: Sequence[Run], metrics: Sequence[str] = (), flow: str | None = No
     """The figure and its means as one page without references to other files. Raises RecordError."""
     import matplotlib.pyplot as plt
 
+    refuse_mixed(runs)
     rows = by_scheme(runs)
     chosen = _chosen(rows, metrics)
-    title = runs[0].manifest.title
+    title = _title(runs)
     heads = ["scheme", "runs", *(label(metric) for metric in chosen)]
     cells = [
         [cc, str(len(own)), *(shown(own, metric, BY_NAME[metric].form) for metric in chosen)]
@@ -234,11 +236,18 @@ def _draw_curves(axes: Any, column: str, runs: Sequence[Run], flow: str, look: M
     cap(axes, usual=usual)
 
 
+def _title(runs: Sequence[Run]) -> str:
+    """The titles of the scenarios."""
+    return "; ".join(dict.fromkeys(run.manifest.title for run in runs))
+
+
 def _seeds(rows: Mapping[str, list[Row]]) -> str:
     numbers = sorted({row["seed"] for own in rows.values() for row in own})
     if len(numbers) == 1:
         return f"seed {numbers[0]}"
-    return f"means over {len(numbers)} seeds, bars: 95 % t-intervals, dots: seeds"
+    counts = sorted({len(own) for own in rows.values()})
+    seeds = f"{counts[0]} seeds" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    return f"means over {seeds}, bars: 95 % t-intervals, dots: seeds"
 
 
 def _meaning(rows: Mapping[str, list[Row]]) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
+from perigee_lab.common.files import RecordError
 from perigee_lab.results import flow_file
 from perigee_lab.results.columns import COLUMNS as DEFINED
 from perigee_lab.results.columns import TABLE
@@ -18,7 +19,7 @@ from perigee_lab.results.metrics import Row, flow_rows, mean_and_interval
 from perigee_lab.results.record import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from perigee_lab.results.run import Run
@@ -33,10 +34,21 @@ def experiment(run: Run) -> list[str]:
     return comparable(run.manifest.scenario_toml, [(f.path, f.sha256) for f in run.manifest.files])
 
 
-def summary_csv(runs: Sequence[Run]) -> str:
-    """A row per run, then a row per flow if runs have several, unless `flow_file` has these."""
+def refuse_mixed(runs: Sequence[Run]) -> None:
+    """Raises RecordError if runs of one scheme are of several scenarios: they have no common mean."""
+    first: dict[str, list[str]] = {}
+    for run in runs:
+        if first.setdefault(run.cc, experiment(run)) != experiment(run):
+            raise RecordError(f"the runs of {run.cc} are of several scenarios, with no common mean: give one's folder")
+
+
+def summary_csv(runs: Sequence[Run], without: Collection[str] = ()) -> str:
+    """A row per run, then a row per flow if runs have several, unless `flow_file` has these.
+
+    `without` names columns to leave out.
+    """
     flows = lambda: [row for r in runs for row in flow_rows(r)]  # noqa: E731
-    return rows_csv([r.summary for r in runs], flow_count(runs), flows)
+    return rows_csv([r.summary for r in runs], flow_count(runs), flows, without)
 
 
 def flow_count(runs: Sequence[Run]) -> int:
@@ -49,11 +61,11 @@ def flow_parts(runs: Sequence[Run]) -> list[Callable[[], list[Row]]]:
     return [partial(flow_rows, r) for r in runs]
 
 
-def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]]) -> str:
+def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]], without: Collection[str] = ()) -> str:
     """CSV of rows of runs; `flows` computes the `flow_count` rows of flows."""
     rows = runs + flows() if len(runs) < flow_count <= flow_file.MOST_IN_CSV else runs
     used = {name for row in rows for name in row}
-    return as_csv(rows, [c.name for c in DEFINED if c.name in used])
+    return as_csv(rows, [c.name for c in DEFINED if c.name in used and c.name not in without])
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import sys
+import unicodedata
 import zipfile
 import zlib
 from dataclasses import dataclass, replace
@@ -119,8 +120,8 @@ def _added(files: Sequence[Path]) -> dict[str, Path | bytes]:
         if not file.is_file():
             what = "is a folder: add its files one by one, or as a ZIP file" if file.is_dir() else "is no file"
             raise RecordError(f"--add {file}: this {what}")
-        # Readers reject names that differ in case only, since some file systems do not distinguish them.
-        other = first.setdefault(name.casefold(), file)
+        # Some file systems do not distinguish case, or forms of Unicode.
+        other = first.setdefault(unicodedata.normalize("NFC", name).casefold(), file)
         if other is not file:
             raise RecordError(f"--add {other} and {file}: an archive has one file named {name}, rename one")
         found[f"{ADDED}/{name}"] = file
