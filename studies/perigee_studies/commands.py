@@ -158,10 +158,12 @@ def _run(
 
 
 def _command(name: str, ask: Ask, hosts: Linux | None) -> str:
-    """The command that computes the results of an experiment."""
-    where = "".join(f" --where {name}={','.join(values)}" for name, values in ask.where.items())
-    cc = f" --cc {','.join(ask.cc)}" if ask.cc and hosts is not None else ""
-    return f"perigee study run {name}{ask.size.option}{where}{cc}{'' if hosts is None else ' --backend linux'}"
+    """The command that computes the results of an experiment, quoted for a shell."""
+    words = ["perigee", "study", "run", name, *ask.size.option.split()]
+    words += [word for label, values in ask.where.items() for word in ("--where", f"{label}={','.join(values)}")]
+    if hosts is not None:
+        words += [*(("--cc", ",".join(ask.cc)) if ask.cc else ()), "--backend", "linux"]
+    return shlex.join(words)
 
 
 def explain_command(

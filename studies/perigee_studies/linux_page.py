@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,9 @@ from perigee_studies.execute import Plan
 from perigee_studies.kinds import PUBLISHED
 from perigee_studies.model import Ask, Size
 from perigee_studies.published import REMEDY, checked, reader_of, word_of
+from perigee_studies.published import claims as claims_of_page
 from perigee_studies.registry import experiments
-from perigee_studies.verdicts import MISSING, REPRODUCED
+from perigee_studies.verdicts import ANY, MISSING, REPRODUCED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +87,8 @@ class Side:
     """Simulated, with the model of the hosts' Linux."""
     real: Tables
     """On Linux hosts."""
+    page: Mapping[str, str] = field(default_factory=dict)
+    """Verdicts of the experiment's own page, which has more runs, by claim."""
 
     def claims(self) -> list[tuple[Verdict, Verdict, Verdict]]:
         """The published claims on schemes that run on hosts, in the order of the tables."""
@@ -95,11 +98,13 @@ class Side:
         return [v for v in found if all(each.verdict != MISSING for each in v)]
 
     def lacks(self, claim: tuple[Verdict, ...]) -> str:
-        """What a claim lacks for a verdict; empty if nothing (`linux_part.lacking`)."""
-        return linux_part.lacking(self.experiment.name, claim[2].key, self.real["runs"])
+        """What a claim lacks for a verdict; empty if nothing (`linux_part.lacking`, `linux_part.open_on_page`)."""
+        key, runs = claim[2].key, self.real["runs"]
+        part = linux_part.lacking(self.experiment.name, key, runs)
+        return part or linux_part.open_on_page(self.page.get(key, ""), runs)
 
     def decided(self) -> list[tuple[Verdict, Verdict, Verdict]]:
-        """The claims with a verdict: without those of which only a part was run."""
+        """The claims with a verdict: without those of which too little was run."""
         return [claim for claim in self.claims() if not self.lacks(claim)]
 
 
@@ -187,6 +192,8 @@ def write(found: Sequence[Side], docs: Path) -> str:
     if not found:
         return ""
     draw(found, docs / PICTURE)
+    # Read only here, since the pages' claims may just have been written.
+    found = [replace(s, page={row["key"]: row["verdict"] for row in claims_of_page(s.experiment, docs)}) for s in found]
     every = [claim for side in found for claim in side.decided()]
     study, simulated, real = _held(every)
     differ = sum(ours.verdict != theirs.verdict for _, ours, theirs in every)
@@ -195,7 +202,7 @@ def write(found: Sequence[Side], docs: Path) -> str:
         f"{sum(side.about.runs for side in found)} runs{_repeats(found)}; simulated over the same networks "
         f"{simulated} hold with the model of that Linux, 6.12, and {study} with that of the study's, 6.4, which was "
         f"not run itself. Linux and its model differ in {differ or 'no'} verdict{'s' * (differ > 1)}. "
-        f"{_undecided(found)}"
+        f"{_any_scheme(found)} {_undecided(found)} {_partial(found)}"
     )
     template = (files("perigee_studies") / "linux.md").read_text(encoding="utf-8")
     parts = {
@@ -218,9 +225,28 @@ def _repeats(found: Sequence[Side]) -> str:
     return " in all, one of each case" if once else ""
 
 
+def _any_scheme(found: Sequence[Side]) -> str:
+    """The number of claims that hold, but on their pages with the results of other schemes too."""
+    held = [side.page.get(c[2].key) for side in found for c in side.decided() if c[2].verdict == REPRODUCED]
+    n = held.count(ANY)
+    return f"Of those that hold on Linux, {n} would hold for any scheme, as on the simulated pages." if n else ""
+
+
 def _undecided(found: Sequence[Side]) -> str:
-    """The claims without a verdict and what was run for them."""
-    open_ = [(lacks, claim) for side in found for claim in side.claims() if (lacks := side.lacks(claim))]
+    """The claims that also the simulated pages leave undecided."""
+    open_ = [claim for side in found for claim in side.claims() if side.lacks(claim) == linux_part.OPEN]
+    return (
+        f"Without a verdict {'are' if len(open_) > 1 else 'is'} {len(open_)} that the simulated pages leave undecided "
+        f"over more runs, as Linux's are too few for an interval; they meet the bounds of {_held(open_)[-1]}."
+        if open_
+        else ""
+    )
+
+
+def _partial(found: Sequence[Side]) -> str:
+    """The claims on more than was run, and what was run for them."""
+    every = [(side.lacks(claim), claim) for side in found for claim in side.claims()]
+    open_ = [(lacks, claim) for lacks, claim in every if lacks not in {"", linux_part.OPEN}]
     words = ", ".join(f"{n} with {lacks}" for lacks, n in Counter(lacks for lacks, _ in open_).items())
     inside = f"{_held([claim for _, claim in open_])[-1]} of {len(open_)}"
     part = f"{words}; on this part Linux meets the bounds of {inside}"

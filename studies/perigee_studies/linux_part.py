@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Claims on Linux hosts that have no verdict, since only a part of what they are about was run.
+"""Claims on Linux hosts that have no verdict, since too little of what they are about was run.
 
 A claim on a mean or an extreme over all values of a label, or on each of them, has a verdict only
 if all of them were run (`SPANS`); one that also compares with a scheme without a kernel has none
-(`WITHOUT`).
+(`WITHOUT`). Neither has one that more simulated runs leave undecided, if the runs on hosts are too
+few for an interval (`open_on_page`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from perigee_lab.common.statistics import FEWEST_RUNS
 from perigee_studies import linux
 from perigee_studies.model import Ask, Label, Size
 from perigee_studies.registry import experiments
+from perigee_studies.verdicts import MODES, TIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,6 +97,18 @@ def lacking(experiment: str, key: str, runs: pd.DataFrame) -> str:
                 return f"{len(there)} of {len(every)} {span.what} run"
     absent = WITHOUT.get(experiment, {}).get(key)
     return f"{absent} not run" if absent else ""
+
+
+OPEN = "undecided on the simulated page"
+
+
+def open_on_page(page: str, runs: pd.DataFrame) -> str:
+    """OPEN if the runs on hosts are too few for an interval and more simulated ones do not decide a claim.
+
+    `page` is the verdict on the simulated page, where the interval includes a bound, or modes of the
+    runs lie on both sides of it. Otherwise empty.
+    """
+    return OPEN if page in {TIE, MODES} and runs["run"].nunique() < FEWEST_RUNS else ""
 
 
 @lru_cache(maxsize=len(linux.NAMES))

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,14 +19,14 @@ from conftest import Cli
 from perigee_lab.runs import backends
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.scenario import load
-from perigee_studies import linux, linux_page, linux_part, published
+from perigee_studies import commands, linux, linux_page, linux_part, published
 from perigee_studies.cache import Cache, key_of
 from perigee_studies.conclude import ABOUT, checksum, read_csv
 from perigee_studies.execute import Plan, Runner, outcomes
 from perigee_studies.linux import LinuxError
 from perigee_studies.model import SCENARIOS, Ask, Case, Keep, Size
 from perigee_studies.registry import experiments
-from perigee_studies.verdicts import REPRODUCED
+from perigee_studies.verdicts import ANY, DIFFERS, MODES, REPRODUCED, TIE
 from real_hosts import real
 
 if sys.version_info >= (3, 11):
@@ -188,6 +190,113 @@ def test_claims_on_all_rtts_have_no_verdict_where_two_were_run(tmp_path: Path) -
     row = next(line for line in page.splitlines() if line.startswith("| LeoCC: smallest ratio"))
     assert "2 of 10 RTTs run: no verdict" in row
     assert REPRODUCED not in row
+
+
+def page_claims(docs: Path, **verdicts: str) -> None:
+    """Claims of the simulated page, with these verdicts."""
+    folder = published.tables_of(experiments()["leo-cc/intra-rtt"], docs)
+    folder.mkdir(parents=True)
+    rows = [
+        {"key": key, "kind": "published order or statement", "read": "words", "verdict": verdict, "cause": ""}
+        for key, verdict in verdicts.items()
+    ]
+    (folder / "claims.json").write_text(json.dumps(rows))
+
+
+@pytest.mark.parametrize("word", [TIE, MODES])
+def test_what_the_simulated_page_leaves_undecided_has_no_verdict_without_an_interval(tmp_path: Path, word: str) -> None:
+    side = pages(tmp_path, {}, rtts_ms=(20, 100))
+    assert {real.key for *_, real in side.decided()} == {"satcp", "bbr3"}
+    once = {name: frame[frame["run"] == 1] for name, frame in side.real.items()}
+    page_claims(tmp_path, satcp=ANY, bbr3=word, leocc=word)
+    one = replace(side, study=once, simulated=once, real=once)
+    linux_page.write([one], tmp_path)
+    page = " ".join((tmp_path / linux_page.PAGE).read_text().split())
+    assert "of 1 published claims" in page
+    assert "Without a verdict is 1 that the simulated pages leave undecided" in page
+    # A claim on more than was run remains one.
+    assert "have no verdict: 1 with 2 of 10 RTTs run" in page
+    row = page[page.index("| BBRv3: mean ratio") :].split("##")[0]
+    assert "undecided on the simulated page: no verdict" in row
+    assert REPRODUCED not in row
+    satcp = next(real for *_, real in one.claims() if real.key == "satcp")
+    assert ("1 would hold for any scheme" in page) == (satcp.verdict == REPRODUCED)
+
+
+@pytest.mark.parametrize("word", [TIE, MODES])
+def test_three_runs_on_hosts_decide_by_themselves(tmp_path: Path, word: str) -> None:
+    """As on simulated pages, whose verdicts have an interval from three runs on."""
+    runs = pages(tmp_path, {}).real["runs"]
+    assert linux_part.open_on_page(word, runs[runs["run"] == 1]) == linux_part.OPEN
+    assert linux_part.open_on_page(word, runs[runs["run"] <= 2]) == linux_part.OPEN
+    assert linux_part.open_on_page(word, runs) == ""
+    for decided in (REPRODUCED, DIFFERS, ANY, ""):
+        assert linux_part.open_on_page(decided, runs[runs["run"] == 1]) == ""
+
+
+def test_no_claim_of_the_page_is_decided_that_its_simulated_page_leaves_undecided() -> None:
+    """On the published tables: the delays of Cubic and LeoCC with five flows are among them."""
+    open_, page = set(), (DOCS / linux_page.PAGE).read_text()
+    for side in linux_page.sides(DOCS):
+        rows = {row["key"]: row["verdict"] for row in published.claims(side.experiment, DOCS)}
+        here = replace(side, page=rows)
+        assert side.real["runs"]["run"].nunique() == 1
+        assert not [c for c in here.decided() if rows[c[2].key] in {TIE, MODES}]
+        open_ |= {c[2].claim for c in here.claims() if here.lacks(c) == linux_part.OPEN}
+    assert {"Cubic, 5 flows: delay", "LeoCC, 5 flows: delay"} <= open_
+    for claim in open_:
+        row = next(line for line in page.splitlines() if line.startswith(f"| {claim} ("))
+        assert linux_part.OPEN in row
+        assert "reproduced" not in row
+
+
+def test_commands_are_quoted_for_a_shell() -> None:
+    ask = Ask(Size.FULL, ("cubic", "bbr3"), where={"run": ["1"], "path": ["SD-NY BP", "SD-SEA BP"]})
+    command = commands._command("leo-cc/fairness", ask, kernel())
+    assert "--where 'path=SD-NY BP,SD-SEA BP'" in command
+    words = shlex.split(command)
+    assert words[:5] == ["perigee", "study", "run", "leo-cc/fairness", "--full"]
+    assert words[5:] == [
+        "--where", "run=1", "--where", "path=SD-NY BP,SD-SEA BP", "--cc", "cubic,bbr3", "--backend", "linux",
+    ]  # fmt: skip
+    assert commands._command("leo-cc/fairness", Ask(), None) == "perigee study run leo-cc/fairness"
+
+
+def test_the_commands_of_the_page_select_the_runs_of_its_tables() -> None:
+    """Each command, split as by a shell, has the labels and schemes of the stored runs."""
+    page = (DOCS / linux_page.PAGE).read_text()
+    lines = [line for line in page.splitlines() if line.startswith("perigee study run leo-cc/")]
+    assert len(lines) == len(linux.NAMES)
+    for line, side in zip(lines, linux_page.sides(DOCS), strict=True):
+        words = shlex.split(line)
+        options = list(zip(words[5::2], words[6::2], strict=True))
+        assert words[3] == side.experiment.name
+        assert {name for name, _ in options} <= {"--where", "--cc", "--backend", "--kernel"}
+        where = dict(value.split("=", 1) for name, value in options if name == "--where")
+        cc = tuple(dict(options).get("--cc", ",".join(linux.SCHEMES)).split(","))
+        ask = Ask(Size.FULL, cc, where={label: values.split(",") for label, values in where.items()})
+        chosen = [c for c in linux.figure_cases(side.experiment, ask) if ask.chosen(c)]
+        assert len(chosen) == side.about.runs == len(side.real["runs"])
+
+
+def test_the_script_of_the_five_runs_has_the_cases_of_the_tables() -> None:
+    spec = importlib.util.spec_from_file_location("linux_spread", DOCS.parents[1] / "bench/linux_spread.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = script
+    spec.loader.exec_module(script)
+    sides = {side.experiment.name: side for side in linux_page.sides(DOCS)}
+    for part in script.PARTS.values():
+        runs = sides[part.experiment].real["runs"]
+        assert part.column in runs
+        assert set(part.schemes) == set(runs["cc"])
+        first = [p.case for p in script.planned(part, 1).planned[part.experiment]]
+        assert {(c.cc, c.seed) for c in first} == set(zip(runs["cc"], runs["seed"], strict=True))
+        for label in part.labels:
+            assert {c.labels[label] for c in first} == set(runs[label])
+        assert all(linux.KERNEL.items() <= c.sets.items() for c in first)
+        assert len(script.planned(part, 5).planned[part.experiment]) == 5 * len(first)
 
 
 def simulated_runs(name: str) -> Any:
