@@ -74,9 +74,10 @@ def little_room(largest: int = 2000) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
 
-def hear_ctrl_c() -> None:
-    """Runs in a child: restores SIGINT, which is ignored if the tests run in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def restore_signals() -> None:
+    """Runs in a child: restores what tests in the background (SIGINT) or under nohup (SIGHUP) inherit as ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=keys.pop("preexec_fn", hear_ctrl_c),  # noqa: PLW1509 - it takes no lock
+            preexec_fn=keys.pop("preexec_fn", restore_signals),  # noqa: PLW1509 - it takes no lock
             **keys,
         )
         begun.append(process)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wait_for
+from conftest import PATIENCE_S, ROOT, Begin, Cli, little_room, restore_signals, wait_for
 from perigee_lab import CongestionControl, load
 from perigee_lab.common import files
 from perigee_lab.common.errors import CommandError
@@ -166,7 +166,7 @@ cli.main = command
 entry.main()
 """
     words = [sys.executable, "-c", swallowing]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=hear_ctrl_c)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=restore_signals)
     assert (done.returncode, done.stderr) == (130, "perigee: interrupted\n")
 
 
@@ -186,7 +186,7 @@ cli.main = command
 entry.main()
 """
     words = [sys.executable, "-c", wrapping]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=hear_ctrl_c)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=restore_signals)
     assert (done.returncode, done.stderr) == (130, "perigee: interrupted\n")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from test_kernel import MAIN, PATCH, made, on_x86, quiet, room, store, tree, with_tools
 
-from conftest import PATIENCE_S, hear_ctrl_c, wait_for
+from conftest import PATIENCE_S, restore_signals, wait_for
 from perigee_lab.hosts import build as building
 from perigee_lab.hosts import kernels, needs, own, pinned, source, steps
 from perigee_lab.hosts.kernels import KernelError, Source
@@ -228,7 +228,7 @@ entry.main()
 def test_ctrl_c_ends_a_build_and_leaves_nothing(store: Path, room: Path, tree: Path, tmp_path: Path) -> None:
     (tree / "hangs").touch()
     words = [sys.executable, "-c", SCRIPT.format(room=str(room)), "kernel", "build", "--source", str(tree)]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c)  # noqa: PLW1509
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=restore_signals)  # noqa: PLW1509
     wait_for((store / "hanging").exists, process)
     other = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False, timeout=PATIENCE_S)
     assert other.returncode == 2
