@@ -89,16 +89,21 @@ def test_the_lecture_is_stored_with_its_outputs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "now", "equal"),
-    [("1.5   Mbit/s", "1.5 Mbit/s\n", True), ("1.5 Mbit/s", "1.6 Mbit/s", False), ("a<b>1</b>", "a 1", True)],
+    ("kind", "stored", "now", "equal"),
+    [
+        ("text/plain", "1.5   Mbit/s", "1.5 Mbit/s\n", True),
+        ("text/plain", "1.5 Mbit/s", "1.6 Mbit/s", False),
+        ("text/html", "a<b>1</b>", "a 1", True),
+        ("text/plain", "1 < 5 > 2", "1 < 99 > 2", False),
+    ],
 )
-def test_outputs_are_compared_by_their_texts(stored: str, now: str, *, equal: bool) -> None:
+def test_outputs_are_compared_by_their_texts(kind: str, stored: str, now: str, *, equal: bool) -> None:
     sys.path.insert(0, str(ROOT / "docs/make"))
     try:
         import notebook
     finally:
         sys.path.pop(0)
-    one, other = ([{"data": {"text/plain": [text], "image/png": text}}] for text in (stored, now))
+    one, other = ([{"data": {kind: [text], "image/png": text}}] for text in (stored, now))
     assert (notebook.texts(one) == notebook.texts(other)) is equal
     printed = notebook._outputs(1, "print(6 * 7)\n6 * 8", {})
     assert notebook.texts(printed) == ["42", "48"]

@@ -328,7 +328,8 @@
     const fit = () => {
       globe?.resize();
       PLOTS.forEach((p) => p.chart?.setSize({ width: $(p.id).clientWidth, height: $(p.id).clientHeight }));
-      state.dirty = true;
+      // In this frame, as a canvas of another size is empty.
+      show();
     };
     globe?.resize();
     choose_flow(0);
