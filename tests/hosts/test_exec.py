@@ -100,6 +100,7 @@ print(round(time.monotonic() - begin, 3))
 """
 
 
+@pytest.mark.slow
 @real
 def test_a_program_can_pace_its_datagrams_by_polling_the_clock(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     """As PCC's user-space sender does: time passes while it reads the clock, and only then."""

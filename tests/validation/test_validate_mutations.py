@@ -58,10 +58,12 @@ def outside(change: dict[str, str]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_cells_of_the_mutations_are_good_as_they_are():
     assert outside({}) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_mutation_falls_outside(mutation: str):
     assert outside(MUTATIONS[mutation]) != []
