@@ -49,7 +49,7 @@ impl Handover {
             problems.push(self.written.problem(key, why).hint(hint));
         }
         if !self.gives_way(run) {
-            problems.extend(self.unreached(run).drain(..).next());
+            problems.extend(self.unreached(run).into_iter().next());
         }
         if self.every.is_some() && !terminals {
             let p = self.written.problem("every", "no effect: no node is a terminal");
