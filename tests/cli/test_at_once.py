@@ -16,6 +16,7 @@ from perigee_lab.common.files import claimed, filled
 from perigee_lab.extensions import trust
 
 
+@pytest.mark.slow
 def test_trusts_at_once_are_all_remembered(tmp_path: Path) -> None:
     names = [f"own{n}.py" for n in range(8)]
     for name in names:
@@ -27,6 +28,7 @@ def test_trusts_at_once_are_all_remembered(tmp_path: Path) -> None:
     assert sorted(Path(line).name for line in done.stdout.splitlines()) == names
 
 
+@pytest.mark.slow
 def test_a_trust_waits_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "own.py").write_text("X = 1\n", encoding="utf-8")
@@ -41,6 +43,7 @@ def test_a_trust_waits_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert trust.is_remembered(tmp_path / "own.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["train", "smoke", "--quick"], ["export", "mahimahi", "small.toml"]])
 def test_a_folder_that_another_command_writes_is_left_alone(
     cli: Cli, small: Path, tmp_path: Path, words: list[str]
@@ -80,6 +83,7 @@ def test_what_a_killed_export_left_is_removed(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", f"out.{os.getpid()}-0a.partial"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [100, 3000, 60_000])
 def test_a_training_on_a_full_disk_ends_in_a_line(begin: Begin, tmp_path: Path, largest: int) -> None:
     process = begin("train", "smoke", "--quick", "--out", "t", preexec_fn=lambda: little_room(largest))
@@ -121,6 +125,7 @@ def test_a_folder_that_is_gone_ends_in_a_line(small: Path, tmp_path: Path, words
     assert done.stderr.splitlines()[-1].startswith("perigee: ")
 
 
+@pytest.mark.slow
 def test_a_sweep_with_a_closed_output_is_complete_and_silent(small: Path, tmp_path: Path) -> None:
     line = f"{' '.join(command('sweep', small, '--set', 'run.seed=1,2', '--jobs=2', '--out', 'out'))} >&-"
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)

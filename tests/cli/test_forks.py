@@ -17,6 +17,7 @@ from conftest import ROOT, SMALL, Cli, fresh
 from forks import HARMLESS, Forks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -37,6 +38,7 @@ def test_it_says_what_a_fresh_one_says(cli: Cli, tmp_path: Path, words: tuple[st
     assert (forked.returncode, forked.stdout, forked.stderr) == (own.returncode, own.stdout, own.stderr)
 
 
+@pytest.mark.slow
 def test_it_leaves_the_same_record(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "a").returncode == 0
     assert fresh("run", small, "--out", "b", folder=tmp_path, environment=dict(os.environ)).returncode == 0
@@ -78,6 +80,7 @@ def test_what_never_ends_is_killed(own: Forks, tmp_path: Path) -> None:
     assert own.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_changed_environment_needs_a_fresh_one(own: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in HARMLESS:
         monkeypatch.setenv(name, "7")

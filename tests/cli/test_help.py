@@ -72,6 +72,7 @@ def test_values_are_in_one_style() -> None:
         assert not re.search(r"^Usage:.*\{", text), path
 
 
+@pytest.mark.slow
 def test_each_command_has_a_short_form_of_help_and_one_as_a_word(cli: Cli) -> None:
     for words in (("run",), ("measure",), ("measure", "run"), ()):
         long = cli(*words, "--help")

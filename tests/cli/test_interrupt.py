@@ -104,6 +104,7 @@ def test_ctrl_c_ends_a_function_of_a_sky_that_hangs(begin: Begin, tmp_path: Path
     interrupt(process)
 
 
+@pytest.mark.slow
 def test_one_ctrl_c_ends_a_scheme_that_loops_forever(begin: Begin, small: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FOREVER, encoding="utf-8")
     words = ("run", small, "--cc", "mine.py:Forever", "--runs", 3, "--jobs", 2, "--out", "out")
@@ -228,6 +229,7 @@ def test_a_folder_is_removed_while_interrupted_work_adds_to_it(tmp_path: Path, m
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_a_folder_in_use_is_refused(
     force: tuple[str, ...], cli: Cli, begin: Begin, small: Path, tmp_path: Path
@@ -243,6 +245,7 @@ def test_a_folder_in_use_is_refused(
     assert not (tmp_path / "out/.perigee.lock").exists()
 
 
+@pytest.mark.slow
 def test_runs_at_once_take_folders_of_their_own(begin: Begin, small: Path, tmp_path: Path) -> None:
     both = [begin("run", small, "--no-report") for _ in range(3)]
     assert [p.wait(timeout=PATIENCE_S) for p in both] == [0, 0, 0]
@@ -252,6 +255,7 @@ def test_runs_at_once_take_folders_of_their_own(begin: Begin, small: Path, tmp_p
     assert len(list(tmp_path.glob("runs/*/*/*/manifest.json"))) == 6
 
 
+@pytest.mark.slow
 def test_what_was_killed_is_in_nobodys_way(cli: Cli, begin: Begin, small: Path, tmp_path: Path) -> None:
     process = begin("run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s")
     wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)

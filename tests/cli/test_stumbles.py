@@ -33,6 +33,7 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_file_with_one_class_needs_no_name_of_it(cli: Cli, tiny: Path, tmp_path: Path) -> None:
     done = cli("new-cc", "my_scheme", "--python", "--in", tmp_path)
     assert done.returncode == 0

@@ -47,6 +47,7 @@ def places_of(folder: Path, secret: str) -> list[Path]:
     return [p for p in folder.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()]
 
 
+@pytest.mark.slow
 def test_records_of_each_command_keep_its_line_without_credentials(cli: Cli, small: Path, tmp_path: Path) -> None:
     title = "title=https://me:hunter2@host/x"
     done = cli("run", small, "--out", "a", "--set", title, "--cc", "cubic")

@@ -105,6 +105,7 @@ def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:
     assert "no congestion control is called 'nix'; there are newreno, cubic" in refused.stderr
 
 
+@pytest.mark.slow
 def test_lost_probes_of_a_ping_are_counted(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "ping.toml"
     path.write_text(
@@ -171,6 +172,7 @@ def test_damaged_results_of_a_study_are_named(
     assert (tmp_path / "pages/orbcc-initial-phase.md").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_list_of_failures_is_named(cli: Cli, studied: Path, tmp_path: Path) -> None:
     shutil.copytree(studied, tmp_path / "o")
     (tmp_path / "o/quick/failures.json").write_text("{", encoding="utf-8")

@@ -74,6 +74,7 @@ def is_over(process: subprocess.Popen[str], chunks: Path, wanted: int) -> bool:
     return process.poll() is not None or (chunks.is_dir() and len(list(chunks.glob("*.json"))) >= wanted)
 
 
+@pytest.mark.slow
 def test_a_record_has_its_tables_and_whatever_is_offered_is_accounted_for(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     done = cli("demand", "run", "s.toml", "--out", "out", "--json")
@@ -144,6 +145,7 @@ def test_many_cells_are_drawn_as_the_mean_of_their_square(monkeypatch: pytest.Mo
     plt.close(figure)
 
 
+@pytest.mark.slow
 def test_a_kill_before_the_first_chunk_leaves_a_folder_that_can_be_used_again(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path)
     for name in ("chunks", *columns.PARTS):
@@ -262,6 +264,7 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
     assert all(v in place for v in (*links["from"], *links["to"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -295,6 +298,7 @@ def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path
     assert damage.rsplit("/", maxsplit=1)[-1] in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -375,6 +379,7 @@ def test_a_wrong_share_is_named_with_its_row_and_value(row: str, says: str, cli:
     assert "shares.csv: " + says in done.stderr
 
 
+@pytest.mark.slow
 def test_shares_of_a_file_carry_traffic_between_cells(cli: Cli, tmp_path: Path) -> None:
     path = scenario(tmp_path, minutes=10)
     keys = 'active = 0.1\nto = "shares"\nshares = "shares.csv"\ncells_down = 0.2\ncells_up = 0.9'
@@ -400,6 +405,7 @@ def test_a_demand_without_flows_is_checked_and_not_run(cli: Cli, tmp_path: Path)
     assert "`perigee demand run` and `perigee demand sweep` compute its [demand]" in done.stderr
 
 
+@pytest.mark.slow
 def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:
     path = scenario(tmp_path, minutes=20)
     (tmp_path / "rain.csv").write_text("t_s,rate_share,loss\n0,1,0\n600,0.5,0\n")
@@ -412,6 +418,7 @@ def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:
     assert by_time[600.0] == pytest.approx(1.5e9)
 
 
+@pytest.mark.slow
 def test_gateways_out_of_service_are_marked_whatever_the_reason(cli: Cli, tmp_path: Path) -> None:
     path = scenario(tmp_path, 20, '[[change]]\non = "Fucino"\nat = "10 min"\noutage = "5 min"\n')
     (tmp_path / "rain.csv").write_text("t_s,rate_share,loss\n0,1,0\n600,0,0\n")
@@ -555,6 +562,7 @@ def test_a_damaged_start_is_named_on_resumption(content: str, cli: Cli, tmp_path
     assert "start.json" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_encoder_that_fails_is_quoted(
     cli: Cli, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

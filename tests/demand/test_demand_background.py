@@ -35,6 +35,7 @@ cc = "*"
 """
 
 
+@pytest.mark.slow
 def test_loads_of_links_become_those_of_ports(cli: Cli, tmp_path: Path) -> None:
     cli("demand", "run", str(scenario(tmp_path, 2)), "--out", str(tmp_path / "out"))
     record = Record(tmp_path / "out")

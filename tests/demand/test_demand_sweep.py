@@ -18,6 +18,7 @@ from perigee_lab.demand.record import Record
 FAIL = '[[demand.failure]]\ngateway = "Fucino"\nat = "10 min"\nlength = "10 min"\n'
 
 
+@pytest.mark.slow
 def test_a_sweep_has_a_record_and_a_row_for_each_combination(cli: Cli, tmp_path: Path) -> None:
     scenario(tmp_path, minutes=10)
     sweep = ("demand", "sweep", "s.toml", "--set", "demand.gateway=nearest,balanced", "--out", "out")

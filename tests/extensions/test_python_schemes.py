@@ -168,6 +168,7 @@ def test_a_class_that_is_none_is_refused():
         perigee.loads(SCENARIO).run(int)
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
     (tmp_path / "mine.py").write_text(
         "import perigee_lab as perigee\n"
@@ -225,6 +226,7 @@ def test_the_worked_example_of_the_guide_runs(cli, tmp_path):
     assert "python:TargetDelay" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_new_python_scheme_passes_its_own_test(tmp_path, cli):
     made = cli("new-cc", "my_scheme", "--python", "--in", tmp_path)
     assert made.returncode == 0, made.stderr

@@ -230,6 +230,7 @@ with agent((*real_time.AS_ROOT, "a=interface:outer")) as made:
 """
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_attached_devices_hear_where_other_hosts_are() -> None:
@@ -243,6 +244,7 @@ def test_attached_devices_hear_where_other_hosts_are() -> None:
     assert "a is behind outer: its addresses are 10.0.0.1/16 and fd00::1/64" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
 @pytest.mark.parametrize("platform", ["guest", "namespaces"])
 def test_the_sources_compile_without_a_warning(platform: str) -> None:

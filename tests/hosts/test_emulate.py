@@ -96,6 +96,7 @@ def test_programs_talk_over_the_simulated_network(scenario: Path) -> None:
     assert "late by" in done.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_the_exit_code_is_that_of_the_last_program(scenario: Path) -> None:
     assert emulate(scenario, "--at", "s1", "--", "sh", "-c", "exit 7").returncode == 7
@@ -104,6 +105,7 @@ def test_the_exit_code_is_that_of_the_last_program(scenario: Path) -> None:
     assert "perigee: no-such-program: No such file or directory" in missing.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_programs_have_time_to_write_their_logs(scenario: Path) -> None:
     server = "trap 'sleep 0.2; echo complete > log; exit 3' TERM; echo ready; while true; do sleep 0.05; done"
@@ -129,6 +131,7 @@ def test_standard_input_reaches_the_last_program(scenario: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "two\nlines"), done.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 @needs_ping
 def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
@@ -140,6 +143,7 @@ def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
     assert "packets were lost because the interfaces of hosts rejected them" in done.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.parametrize("command", [["emulate"], ["exec", "--backend", "emulation"]])
 def test_programs_that_a_file_names_need_trust(scenario: Path, command: list[str]) -> None:
@@ -154,6 +158,7 @@ def test_programs_that_a_file_names_need_trust(scenario: Path, command: list[str
         assert (done.returncode, trace.exists()) == (code, bool(trust)), done.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 @needs_ping
 def test_the_report_says_how_late_packets_were(scenario: Path) -> None:
@@ -168,6 +173,7 @@ def test_the_report_says_how_late_packets_were(scenario: Path) -> None:
     assert "hosts in real time, 99 % of packets at most" in page
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_segments_on_the_network_are_single_packets(scenario: Path) -> None:
     code = (
@@ -288,6 +294,7 @@ def test_what_real_time_does_not_have_is_refused(scenario: Path, words: tuple[st
     assert told in done.stderr
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_flows_of_real_hosts_run_beside_programs(scenario: Path) -> None:
     flow = '[[flow]]\nname = "beside"\ncc = "newreno"\nbackend = "linux"\nbytes = "100 kB"\n'
@@ -298,6 +305,7 @@ def test_flows_of_real_hosts_run_beside_programs(scenario: Path) -> None:
     assert run.table("flow_totals").to_pylist()[1]["goodput_bytes"] == 100_000
 
 
+@pytest.mark.slow
 @needs_namespaces
 @needs_ping
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -49,6 +49,7 @@ def test_output_that_ends_just_beyond_the_limit_is_counted(
     assert "the first 3 bytes are kept, 3 more were discarded" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_program_that_writes_without_end_runs_to_the_end_of_the_scenario(
     backend: str, cli: Cli, scenario: Path, tmp_path: Path
@@ -94,6 +95,7 @@ def test_output_below_the_limit_is_kept_in_full(cli: Cli, scenario: Path, tmp_pa
     assert "discarded_bytes" not in program
 
 
+@pytest.mark.slow
 @real
 def test_a_program_that_computes_without_a_pause_is_reported_within_seconds(begin: Begin, scenario: Path) -> None:
     process = begin("exec", scenario, "--out", "out", "--at", "s1", "--", "python3", "-c", "while True: pass")

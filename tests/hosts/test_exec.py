@@ -55,6 +55,7 @@ def test_exec_without_programs_says_what_it_wants(cli: Cli, scenario: Path) -> N
     assert (done.returncode, "--at" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @real
 def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "page").write_text("x" * 100_000)
@@ -110,6 +111,7 @@ def test_a_program_can_pace_its_datagrams_by_polling_the_clock(cli: Cli, scenari
     assert 0.198 <= float(done.stdout.split()[0]) <= 0.205
 
 
+@pytest.mark.slow
 @real
 def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("before")
@@ -146,6 +148,7 @@ def test_a_program_cannot_reach_the_machine_by_mounting_it(cli: Cli, scenario: P
     assert (tmp_path / "mine").read_text() == "before"
 
 
+@pytest.mark.slow
 @real
 def test_a_record_of_programs_is_checked_and_not_run_again(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     words = ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true")
@@ -341,6 +344,7 @@ def test_output_that_cannot_be_written_ends_the_run(scenario: Path, tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @real
 def test_a_reader_that_goes_away_does_not_end_the_run(begin: Begin, scenario: Path, tmp_path: Path) -> None:
     process = begin("exec", scenario, "--out", "out", "--no-report", "--at", "s1", "seq 100000; exit 7")

@@ -62,6 +62,7 @@ def test_starts_and_samples_are_at_the_same_instants(cli: Cli, scenario: Path, t
         assert beginning[0][t_ns] == pytest.approx(beginning[1][t_ns], abs=5 * 1448), t_ns
 
 
+@pytest.mark.slow
 @real
 def test_a_run_can_be_repeated_to_the_bit(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     hashes = []

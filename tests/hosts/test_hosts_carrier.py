@@ -46,6 +46,7 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @real
 def test_an_interface_has_no_carrier_while_an_outage_lasts(cli: Cli, scenario: Path) -> None:
     seen = {}

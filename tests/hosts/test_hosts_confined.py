@@ -105,6 +105,7 @@ def capabilities(text: str) -> dict[str, int]:
     return {name: int(value, 16) for name, _, value in (line.partition(":\t") for line in text.splitlines())}
 
 
+@pytest.mark.slow
 @real
 def test_programs_cannot_change_their_root(cli: Cli, scenario: Path) -> None:
     line = "grep ^Cap /proc/self/status"

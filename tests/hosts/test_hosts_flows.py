@@ -24,6 +24,7 @@ def is_conserved(row: dict[str, int]) -> bool:
     return row["sent_packets"] == row["delivered_packets"] + dropped + row["under_way_packets"]
 
 
+@pytest.mark.slow
 @real
 def test_a_real_flow_and_simulated_ones_share_a_bottleneck(cli: Cli, tmp_path: Path) -> None:
     runs = []
@@ -99,6 +100,7 @@ def completions(run: Run) -> dict[tuple[int, int], dict[str, int]]:
     return {(row["flow"], row["object"]): row for row in run.table("completions").to_pylist()}
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize(
     "flow",
@@ -129,6 +131,7 @@ def test_objects_are_the_same_and_take_as_long_as_simulated_ones(cli: Cli, tmp_p
     assert max(off) < 0.1
 
 
+@pytest.mark.slow
 @real
 def test_an_on_off_source_sends_and_is_silent_as_a_simulated_one(cli: Cli, tmp_path: Path) -> None:
     mine, theirs = both(cli, tmp_path, 'app = "on-off"\non = "uniform(1500 ms, 2500 ms)"\noff = "1 s"\n')
@@ -169,6 +172,7 @@ def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: P
     assert took == pytest.approx(expected, rel=0.001)
 
 
+@pytest.mark.slow
 @real
 def test_a_proxy_holds_no_more_than_its_buffer(cli: Cli, tmp_path: Path) -> None:
     mine, theirs = both(cli, tmp_path, SPLIT + 'via_buffer = "400 kB"\n')
@@ -193,6 +197,7 @@ def test_proxies_that_no_kernel_can_be_are_refused_by_name(cli: Cli, tmp_path: P
 OWN = "[hosts]\nkernel = 'own'\n"
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("flow", ['app = "request"\nobject = "90 kB"\nobjects = 5\n', SPLIT + 'bytes = "1 MB"\n'])
 def test_requests_and_proxies_reach_across_kernels(cli: Cli, tmp_path: Path, flow: str) -> None:
@@ -242,6 +247,7 @@ backend = "WHO"
 """
 
 
+@pytest.mark.slow
 @real
 def test_datagrams_and_pings_of_real_hosts_are_those_of_simulated_ones(cli: Cli, tmp_path: Path) -> None:
     runs = {}

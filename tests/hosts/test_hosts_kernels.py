@@ -20,6 +20,7 @@ def hashes(run: Run) -> dict[str, str]:
     return {table: known.sha256 for table, known in run.manifest.tables.items()}
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize(("cc", "seconds"), [("cubic", 4), ("bbr", 30)])
 def test_a_kernel_for_each_host_and_one_for_all_agree(
@@ -59,6 +60,7 @@ def test_limited_transfers_between_kernels_complete(cli: Cli, scenario: Path, tm
     assert other["completed_ns"] == pytest.approx(one["completed_ns"], rel=0.002)
 
 
+@pytest.mark.slow
 @real
 def test_more_hosts_than_a_kernel_takes_have_several(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "many.toml"

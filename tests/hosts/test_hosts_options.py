@@ -31,6 +31,7 @@ def test_buffers_cap_what_is_in_flight(cli: Cli, scenario: Path, tmp_path: Path,
     assert mine["window_bytes"] == pytest.approx(theirs["window_bytes"], rel=0.01)
 
 
+@pytest.mark.slow
 @real
 def test_the_initial_window_is_an_attribute_of_the_route(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     seen = {}

@@ -65,6 +65,7 @@ def test_flows_of_kernels_have_the_shares_and_rtts_of_simulated_ones(cli: Cli, t
     assert both[1] == pytest.approx(both[0], rel=0.01)
 
 
+@pytest.mark.slow
 @real
 def test_the_same_run_gives_the_same_bits(cli: Cli, tmp_path: Path) -> None:
     tables = [run(cli, tmp_path, "linux", name).manifest.tables for name in ("one", "two")]

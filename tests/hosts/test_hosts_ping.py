@@ -46,6 +46,7 @@ def compiled(folder: Path, out: Path, programs: list[Path], fault: tuple[str, st
     subprocess.run(["gcc", "-O1", "-static", "-o", out, *names], cwd=folder, check=True)
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
 @pytest.mark.parametrize(
@@ -83,6 +84,7 @@ def test_a_misconnected_host_ends_the_run_and_is_named(
     assert not (tmp_path / "out").exists(), "nothing was run"
 
 
+@pytest.mark.slow
 @real
 def test_a_path_that_is_down_at_first_is_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "real.toml").write_text(SCENARIO + '[[change]]\nat = "0 s"\noutage = "500 ms"\n')
@@ -91,6 +93,7 @@ def test_a_path_that_is_down_at_first_is_told(cli: Cli, tmp_path: Path) -> None:
     assert "was not pinged over the network before the run: its path has an outage at the beginning" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
 def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> None:

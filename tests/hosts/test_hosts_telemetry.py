@@ -48,6 +48,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @real
 def test_orbcc_over_udp_does_what_the_simulated_flow_does(cli: Cli, program: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "path.toml"

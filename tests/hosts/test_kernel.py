@@ -425,6 +425,7 @@ def test_the_kernel_boots_on_this_machine(real: Kernel) -> None:
     assert found.ok, (found.message, found.console)
 
 
+@pytest.mark.slow
 @with_tools
 def test_the_example_of_a_module_builds_and_boots(real: Kernel, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -53,6 +53,7 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @real
 def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     done = cli(

@@ -74,6 +74,7 @@ def test_applications_and_flows_over_udp_run_in_real_time(scenario: Path) -> Non
     assert ping["rtt_sum_ns"] / ping["rtt_samples"] >= 40_000_000
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.parametrize("standing", ["true", "false"])
 def test_a_proxy_carries_a_split_transfer_on_in_real_time(scenario: Path, standing: str) -> None:

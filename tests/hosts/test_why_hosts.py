@@ -35,6 +35,7 @@ def cases() -> list[Case]:
     return found + [next(c for c in able if c.family == f) for f in ("pacing", "handshake", "timeout")]
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("made", cases(), ids=lambda c: c.name)
 def test_the_limits_of_real_hosts_are_found(cli: Cli, tmp_path: Path, made: Case) -> None:

@@ -63,6 +63,7 @@ def test_the_bounds_of_the_drafts_cases_name_their_sources_and_verdicts_are_know
     assert [o.verdict for o in again.outcomes] == [o.verdict for o in linux.outcomes]
 
 
+@pytest.mark.slow
 def test_states_of_another_kind_of_scheme_are_not_observable(tmp_path: Path) -> None:
     for judgement in judged("bbr", ["cubic", "orbcc"], tmp_path, quick=True):
         white = [
@@ -108,6 +109,7 @@ class Mine(perigee.CongestionControl):
 """
 
 
+@pytest.mark.slow
 def test_a_folder_of_ones_own_judges_a_class(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "cases").mkdir()
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
@@ -167,12 +169,14 @@ def test_a_case_without_expectations_is_an_error(tmp_path: Path) -> None:
         catalogue.load(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_window_schemes_resume_carefully_by_the_rules_of_rfc_9959(tmp_path: Path) -> None:
     for judgement in judged("starts", ["newreno", "cubic"], tmp_path):
         assert {o.case.name: o.verdict for o in judgement.outcomes if o.verdict is not Verdict.PASSED} == {}
         assert not any(o.is_partial for o in judgement.outcomes), judgement.cc
 
 
+@pytest.mark.slow
 def test_schemes_without_starts_are_not_judged_by_them(tmp_path: Path) -> None:
     [judgement] = judged("starts", ["orbcc"], tmp_path, quick=True)
     assert {o.verdict for o in judgement.outcomes} <= {Verdict.PASSED, Verdict.NOT_OBSERVABLE}

@@ -309,6 +309,7 @@ def test_cells_of_a_sweep_have_verdicts(tmp_path: Path, cli: Cli) -> None:
     assert found == {"rate=2Mbit": "failed", "rate=20Mbit": "passed"}
 
 
+@pytest.mark.slow
 def test_the_example_meets_its_expectations(tmp_path: Path, cli: Cli) -> None:
     done = cli("run", ROOT / "scenarios/micro/expectations.toml", "--no-report", "--out", tmp_path / "o")
     assert done.returncode == 0, done.stdout + done.stderr

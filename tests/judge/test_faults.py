@@ -31,6 +31,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[type, Seen]:
     return {s: verdicts(s, "none", tmp_path_factory.mktemp(s.__name__), ("rfc9743",), CASES) for s in schemes}
 
 
+@pytest.mark.slow
 def test_a_scheme_without_a_fault_passes(right: dict[type, Seen]) -> None:
     assert set(right[Halving].values()) == {Verdict.PASSED}
     lost = ("rfc9743", "04-high-loss", "lasting loss")

@@ -123,6 +123,7 @@ def test_a_tcp_program_is_judged_by_its_packets_only(tmp_path: Path, cli: Cli) -
     assert sorted(p.stat().st_mtime_ns for p in (tmp_path / "o").rglob("manifest.json")) == records
 
 
+@pytest.mark.slow
 @real
 def test_slow_and_broken_programs_fail(tmp_path: Path, cli: Cli) -> None:
     words = ["--catalogue", cases(tmp_path), "--backend", "linux"]
@@ -136,6 +137,7 @@ def test_slow_and_broken_programs_fail(tmp_path: Path, cli: Cli) -> None:
     assert "the client of flow 's1->d1' ended: exit code 1" in broken.stdout
 
 
+@pytest.mark.slow
 @real
 def test_what_a_program_does_not_report_is_not_observable(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "udp.py").write_text(UDP, encoding="utf-8")

@@ -80,6 +80,7 @@ def test_the_window_follows_the_decisions(tmp_path: Path) -> None:
         env.step([[np.nan]])
 
 
+@pytest.mark.slow
 def test_a_training_of_seconds_improves_the_reward(tmp_path: Path) -> None:
     scores = train("smoke", tmp_path / "out")
     first = scores[0]["reward"]
@@ -103,6 +104,7 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path: Path) 
         train(path, tmp_path / "parts")
 
 
+@pytest.mark.slow
 def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     path = tiny(tmp_path)
     done = cli("train", path, "--out", "trained", "--quick")

@@ -72,6 +72,7 @@ def test_files_that_are_no_policy_are_refused(cli: Cli, tmp_path: Path, text: st
     assert "policy.toml:" in done.stderr
 
 
+@pytest.mark.slow
 def test_all_schemes_run_side_by_side(cli: Cli, tmp_path: Path) -> None:
     path = ROOT / "scenarios/micro/dumbbell.toml"
     done = cli("run", path, "--cc", "all", "--out", "out", "--no-report", "--set", "run.duration=12 s", timeout=600)

@@ -56,6 +56,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     np.savez_compressed(path, **parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"garbage", None])
 def test_a_damaged_measurement_is_named_and_the_others_are_reported(cli: Cli, out: Path, content: bytes | None) -> None:
     first = files(out)[0]
@@ -124,6 +125,7 @@ def test_odd_lines_of_a_journal_are_ignored(out: Path) -> None:
     assert len(journal.read_lines(path)) == len(good.splitlines())
 
 
+@pytest.mark.slow
 def test_a_path_without_udp_is_named_soon_and_its_downloads_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

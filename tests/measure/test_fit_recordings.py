@@ -119,6 +119,7 @@ def test_delays_and_one_rate(tmp_path: Path) -> None:
         fit([], tmp_path / "o", title="t", command="c", given=Given(delays=delay))
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> None:
     down, delay = steps(tmp_path)
     for name, text in (
@@ -156,6 +157,7 @@ def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> Non
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @leocc
 def test_a_published_recording_of_a_terminal(tmp_path: Path) -> None:
     """Fits the first minute of LeoCC's example.
@@ -208,6 +210,7 @@ def test_telemetry_of_a_dish_is_fitted_where_it_is_idle(tmp_path: Path, cli: Cli
     assert 3_000 < tau < 15_000
 
 
+@pytest.mark.slow
 def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> None:
     """A log of pings and a capture of a download are fitted without an explicit import."""
     text = '[run]\nduration = "20 s"\nsample = "20 ms"\n[source.dumbbell]\nrtt = "40 ms"\n[port.bottleneck]\n'

@@ -67,6 +67,7 @@ def test_a_simulated_run_comes_back_from_its_capture(cli: Cli, lossy: Path, tmp_
     assert_equal(run, imported(cli, run.folder / "senders.pcapng", tmp_path))
 
 
+@pytest.mark.slow
 @real
 def test_a_run_of_real_hosts_comes_back_from_its_captures(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--backend", "linux")
@@ -154,6 +155,7 @@ def test_other_refusals(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "late").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: nothing to compare with")
 def test_wireshark_s_classification_stands_beside_ours(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--set", "run.duration=6 s")

@@ -98,6 +98,7 @@ def test_downloads_and_uploads_arrive_to_the_byte_with_what_the_kernel_saw(peer:
         client.download(peer, cc=None, **asked | {"most_bytes": 30_000_001})
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_less_than_he_sends(server: Server, peer: Peer) -> None:
     """10,000 hostile datagrams and 60 hostile connections: no answer but nonces.
 
@@ -331,6 +332,7 @@ def test_the_campaign_of_the_page_and_its_options_are_real(cli: Cli) -> None:
         assert {o for line in lines for o in re.findall(r"--[a-z-]+", line)} <= set(re.findall(r"--[a-z-]+", shown))
 
 
+@pytest.mark.slow
 def test_a_folder_in_which_nothing_was_measured_takes_another_campaign(
     server: Server, tmp_path: Path, cli: Cli
 ) -> None:
@@ -517,6 +519,7 @@ def test_trains_of_a_campaign_are_in_its_record(server: Server, tmp_path: Path) 
         probes_of([run])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is bounded on Linux only")
 def test_downloads_of_different_sizes_have_no_common_mean(slow_server: Server, tmp_path: Path) -> None:
     def step(amount: str, cc: str) -> str:

@@ -158,6 +158,7 @@ def test_a_transfer_that_was_cut_is_not_in_the_mean_of_whole_ones(tmp_path: Path
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_a_wrong_key_ends_a_campaign_at_once(tmp_path: Path) -> None:
     server = Server(b"another key of some length", "127.0.0.1", 0)
     server.start()

@@ -223,6 +223,7 @@ def modules_imported(tree: ast.AST, known: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "package", "at_least"), [("python", "perigee_lab", 200), ("studies", "perigee_studies", 60)]
 )

@@ -34,6 +34,7 @@ def page(name: str, folder: Path, *quick: object) -> str:
     return told
 
 
+@pytest.mark.slow
 def test_a_scheme_of_ones_own_is_examined(tmp_path: Path) -> None:
     told = page("tutorials/own-scheme.md", tmp_path, "--quick")
     tmp_path = tmp_path / "runs/own-scheme"
@@ -60,6 +61,7 @@ def run_notebook(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_notebook_says_the_same(tmp_path: Path) -> None:
     run_notebook("own_scheme.ipynb", tmp_path)
 

@@ -354,6 +354,7 @@ def test_jain_needs_a_time_in_which_all_were_there() -> None:
     assert math.isnan(row["jain_s"])
 
 
+@pytest.mark.slow
 def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
     page = (ROOT / "docs/reference/columns.md").read_text(encoding="utf-8")
     assert page == columns.markdown()

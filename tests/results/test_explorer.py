@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "out"
 
 
+@pytest.mark.slow
 def test_every_cell_is_on_the_page_with_its_mean(folder: Path) -> None:
     sweep = perigee.open_sweep(folder)
     data = payload(sweep)

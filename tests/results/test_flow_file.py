@@ -49,6 +49,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / "summary.csv").read_text(encoding="utf-8").splitlines()))
 
 
+@pytest.mark.slow
 def test_rows_of_many_flows_are_in_a_file_that_the_terminal_names(cli: Cli, many: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = cli("run", many, "--runs", 2, "--out", "out", "--no-report")
@@ -71,6 +72,7 @@ def test_rows_of_many_flows_are_in_a_file_that_the_terminal_names(cli: Cli, many
     assert told["flows"] == f"out/{FILE}"
 
 
+@pytest.mark.slow
 def test_verify_compares_the_rows_of_many_flows(cli: Cli, many: Path, tmp_path: Path) -> None:
     assert cli("run", many, "--runs", 2, "--out", "out", "--no-report").returncode == 0
     done = cli("verify", "out", "--no-rerun")
@@ -92,6 +94,7 @@ def test_verify_compares_the_rows_of_many_flows(cli: Cli, many: Path, tmp_path: 
     assert (done.returncode, f"{FILE}: not compared (it is not there" in done.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_cells_of_a_sweep_have_the_rows_of_their_flows(cli: Cli, many: Path, tmp_path: Path) -> None:
     """If a run has more flows than are kept, the rows are computed from its tables."""
     counts = (MOST_IN_CSV + 100, 5)

@@ -126,6 +126,7 @@ def test_groups_of_a_foreign_manifest_are_checked(tmp_path: Path) -> None:
     assert len(flow_rows(perigee.open_record(tmp_path / "run"))) == 5
 
 
+@pytest.mark.slow
 def test_groups_have_rows_in_the_tables_of_a_sweep(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "mixed.toml").write_text(MIXED.replace('duration = "12 s"', 'duration = "4 s"'), encoding="utf-8")
     words = ["sweep", "mixed.toml", "--set", "port.bottleneck.rate=10Mbit,20Mbit", "--no-plots", "--out", "o"]

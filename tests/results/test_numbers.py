@@ -189,6 +189,7 @@ TO_SYDNEY = '[[flow]]\nfrom = "london"\nto = "sydney"\ncc = "*"\n'
 TO_PARIS = TO_SYDNEY.replace("sydney", "paris")
 
 
+@pytest.mark.slow
 def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
     """From two ends in Europe to Sydney, base RTTs agree within 5 % only with some seeds."""
     far = SKY.format(TO_SYDNEY + TO_SYDNEY.replace("london", "paris")).replace("[run]", '[run]\nvary = ["phase"]')

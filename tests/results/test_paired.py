@@ -160,6 +160,7 @@ def test_wilcoxon_effect_and_seeds_needed_are_those_of_scipy_and_of_the_definiti
         assert (half <= 0.01 * found.b_mean) is enough
 
 
+@pytest.mark.slow
 def test_schemes_of_a_folder_and_of_two_are_compared(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
     scenario = perigee.load(tmp_path / "a.toml")
@@ -234,6 +235,7 @@ class Owd(perigee_lab.CongestionControl):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["owd.py:Owd", "./owd.py:Owd", "python:Owd", "Owd"])
 @pytest.mark.parametrize("in_file", [True, False])
 def test_a_class_is_paired_by_any_of_its_names(tmp_path: Path, cli: Cli, named: str, in_file: bool) -> None:

@@ -107,6 +107,7 @@ def sky_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
+@pytest.mark.slow
 @browser
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 500])
@@ -199,6 +200,7 @@ def test_a_plot_is_of_one_flow(pairs: Run) -> None:
         pairs.plot("x")
 
 
+@pytest.mark.slow
 @browser
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 500])
@@ -253,6 +255,7 @@ def test_words_of_a_scenario_stay_words(cli: Cli, small: Path, tmp_path: Path) -
     assert json.loads(data)["title"] == "%DATA%"
 
 
+@pytest.mark.slow
 @browser
 @pytest.mark.browser
 def test_words_of_a_scenario_stay_words_in_a_browser(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -260,6 +263,7 @@ def test_words_of_a_scenario_stay_words_in_a_browser(cli: Cli, small: Path, tmp_
     assert (found["drawn"], found["errors"], found["owned"]) == ("yes", [], None)
 
 
+@pytest.mark.slow
 @browser
 @pytest.mark.browser
 def test_what_is_injected_all_the_same_is_refused_by_the_policy(cli: Cli, small: Path, tmp_path: Path) -> None:

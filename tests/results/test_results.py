@@ -47,6 +47,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+@pytest.mark.slow
 def test_each_run_is_a_row_with_its_keys_and_where_it_comes_from(swept: Path) -> None:
     found = dataset.query(swept)
     assert found.num_rows == 16
@@ -189,6 +190,7 @@ def test_polars_reads_it_lazily(swept: Path) -> None:
     assert lazy.filter(pl.col("cc") == "cubic").select(pl.len()).collect().item() == 8
 
 
+@pytest.mark.slow
 def test_a_condition_that_no_row_meets_is_named_with_what_there_is(swept: Path, cli: Cli) -> None:
     done = cli("results", swept, "--where", "seed>=1", "--where", "cc=BBR")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "0 rows")
@@ -246,6 +248,7 @@ def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_pa
     assert "17 rows" in below.stdout
 
 
+@pytest.mark.slow
 def test_what_cannot_be_listed_is_said_in_a_line(cli: Cli, swept: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for words, said in (

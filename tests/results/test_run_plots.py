@@ -64,6 +64,7 @@ def test_curves_are_medians_and_bands_reach_from_least_to_greatest(three: Result
     assert len(figure.axes[-1].collections) == 2, "a band per scheme"
 
 
+@pytest.mark.slow
 def test_runs_of_several_scenarios_have_no_common_mean(cli: Cli, tmp_path: Path) -> None:
     perigee.loads(SMALL).run_all(cc=["cubic"], seeds=[1], out=tmp_path / "a")
     perigee.loads(SMALL.replace("10 Mbit", "20 Mbit")).run_all(cc=["cubic"], seeds=[2], out=tmp_path / "b")
@@ -132,6 +133,7 @@ def test_the_page_has_figure_table_and_seeds_and_fetches_nothing(three: Results)
     assert three.page("goodput_mbps").text == text, "equal runs give equal pages"
 
 
+@pytest.mark.slow
 def test_one_command_draws_a_folder_in_every_format(three: Results, cli: Cli, tmp_path: Path) -> None:
     for suffix, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".html", b"<!doctype")):
         done = cli("results", three.out, "--plot", f"seeds{suffix}", "--columns", "rtt_p95_ms,inflation")
@@ -155,6 +157,7 @@ def test_a_run_without_samples_of_a_scheme_is_drawn(three: Results) -> None:
     assert np.isnan(figure.axes[-1].lines[0].get_ydata()).all()
 
 
+@pytest.mark.slow
 def test_means_of_a_folder_are_those_of_the_figure(three: Results, cli: Cli, tmp_path: Path) -> None:
     done = cli("results", three.out, "--means", "--columns", "rtt_mean_ms", "--json")
     assert done.returncode == 0, done.stderr

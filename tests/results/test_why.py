@@ -207,6 +207,7 @@ def test_strips_of_the_report_add_up_to_a_hundred() -> None:
     assert sum(b[1] for b in strip["bins"]) == pytest.approx(12.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_command_prints_lines_rows_and_objects(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(QUICK[1].toml, encoding="utf-8")
     assert cli("run", "s.toml", "--cc", "cubic,bbr", "--out", "out").returncode == 0
@@ -293,6 +294,7 @@ def limited_windows(capture: Path, window: int) -> None:
     capture.write_bytes(data)
 
 
+@pytest.mark.slow
 def test_a_full_receive_window_is_seen_in_a_capture(cli: Cli, tmp_path: Path) -> None:
     made = next(c for c in CASES if c.name.startswith("receive fixed 200 ms"))
     capture = captured(cli, made, tmp_path / "c")

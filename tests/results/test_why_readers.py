@@ -183,6 +183,7 @@ def test_a_flow_without_an_established_connection_is_in_its_handshake() -> None:
     assert of.totals()["handshake"] == pytest.approx(0.01)
 
 
+@pytest.mark.slow
 def test_records_without_a_flow_are_skipped_if_another_has_it(cli: Cli, tmp_path: Path) -> None:
     for cc, seed, name in (("cubic", 1, "one"), ("cubic", 2, "two"), ("bbr", 1, "one")):
         run = run_of(f"name = 'download {name}'", cc, duration=2)
@@ -197,6 +198,7 @@ def test_records_without_a_flow_are_skipped_if_another_has_it(cli: Cli, tmp_path
     assert "there is no flow 'download three'" in none.stderr
 
 
+@pytest.mark.slow
 def test_the_command_rejects_sweeps_archives_and_two_formats(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(case("s", "cubic", (), duration=1).toml, encoding="utf-8")
     assert cli("sweep", "s.toml", "--cc", "cubic", "--set", "run.seed=1,2", "--out", "sweep").returncode == 0

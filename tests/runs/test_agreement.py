@@ -119,6 +119,7 @@ def test_a_contradiction_is_found_by_verify_and_run_alike(records: Path, tmp_pat
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.slow
 def test_every_table_of_the_repeated_run_is_compared(records: Path, tmp_path: Path, cli: Cli) -> None:
     assert cli("verify", records / "t.perigee", "--no-rerun").returncode == 0
     assert cli("verify", records / "r.perigee").returncode == 0

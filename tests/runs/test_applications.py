@@ -91,6 +91,7 @@ def test_constant_rates_are_constant() -> None:
     assert run.summary["goodput_mbps"] == pytest.approx(goodput[1], rel=0.01)
 
 
+@pytest.mark.slow
 def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None:
     text = (
         NETWORK + '[[flow]]\ncc = "*"\nname = "web"\narrivals = "exponential(50 ms)"\nobject = "pareto(30 kB, 1.5)"\n'
@@ -196,6 +197,7 @@ def test_first_bytes_are_those_of_slow_start() -> None:
     assert only["completed_s"] - 1 == pytest.approx(run.summary["transfer_mean_s"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flow", "said"),
     [

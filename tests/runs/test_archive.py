@@ -80,6 +80,7 @@ def hashes(out: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_an_archive_verifies_and_runs_without_the_files_that_it_was_made_of(
     packed: Path, project: Project, tmp_path: Path, cli: Cli
 ) -> None:
@@ -124,6 +125,7 @@ def test_consent_holds_for_the_content_wherever_it_is(packed: Path, project: Pro
     assert cli("verify", "moved.perigee").returncode == 2
 
 
+@pytest.mark.slow
 def test_records_travel_with_their_tables(packed: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("pack", "kept", "-o", "y.perigee", "--records")
     assert done.returncode == 2
@@ -143,6 +145,7 @@ def test_records_travel_with_their_tables(packed: Path, tmp_path: Path, cli: Cli
     assert (done.returncode, "flows" in done.stdout) == (3, True), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_changed_result_is_found_by_the_second_run(packed: Path, tmp_path: Path, cli: Cli) -> None:
     with zipfile.ZipFile(packed) as file:
         manifest = json.loads(file.read("records/cubic/seed1/manifest.json"))
@@ -153,6 +156,7 @@ def test_a_changed_result_is_found_by_the_second_run(packed: Path, tmp_path: Pat
     assert (done.returncode, "cubic seed 1: table flows differs" in done.stdout) == (3, True), done.stdout
 
 
+@pytest.mark.slow
 def test_settings_of_a_machine_do_not_travel(project: Project, tmp_path: Path, cli: Cli) -> None:
     words = [
         "/usr/bin/perigee",
@@ -178,6 +182,7 @@ def test_settings_of_a_machine_do_not_travel(project: Project, tmp_path: Path, c
     assert b"--jobs" not in content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../code/mine.py:Mine", "{folder}/code/mine.py:Mine"])
 def test_a_class_with_a_path_of_one_machine_is_not_packed(
     project: Project, tmp_path: Path, cli: Cli, name: str
@@ -193,6 +198,7 @@ def test_a_class_with_a_path_of_one_machine_is_not_packed(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_archive_is_the_same_every_time(project: Project, tmp_path: Path, cli: Cli) -> None:
     assert cli("run", project.folder / "code/s.toml", "--trust", "--out", "out", "--no-report").returncode == 0
     for name in ("a.perigee", "b.perigee"):
@@ -202,6 +208,7 @@ def test_an_archive_is_the_same_every_time(project: Project, tmp_path: Path, cli
     assert cli("pack", "out", "-o", "a.zip").returncode == 2
 
 
+@pytest.mark.slow
 def test_jobs_are_archives_too(project: Project, tmp_path: Path, cli: Cli) -> None:
     scenario = project.folder / "code/s.toml"
     assert cli("run", scenario, "--trust", "--out", "direct", "--no-report").returncode == 0
@@ -219,6 +226,7 @@ def test_jobs_are_archives_too(project: Project, tmp_path: Path, cli: Cli) -> No
         assert hashes(tmp_path / f"o{n}") == hashes(tmp_path / "direct")
 
 
+@pytest.mark.slow
 def test_a_record_that_was_moved_with_its_inputs_verifies(project: Project, tmp_path: Path, cli: Cli) -> None:
     scenario = project.folder / "code/s.toml"
     assert cli("run", scenario, "--trust", "--out", "project/out", "--no-report").returncode == 0
@@ -230,6 +238,7 @@ def test_a_record_that_was_moved_with_its_inputs_verifies(project: Project, tmp_
     assert (done.returncode, "rates.csv is gone" in done.stdout) == (3, True), done.stdout
 
 
+@pytest.mark.slow
 def test_a_changed_import_is_another_run_and_is_named(project: Project, tmp_path: Path, cli: Cli) -> None:
     scenario = project.folder / "code/s.toml"
     assert cli("trust", project.folder / "code/mine.py").returncode == 0
@@ -244,6 +253,7 @@ def test_a_changed_import_is_another_run_and_is_named(project: Project, tmp_path
     assert (done.returncode, "helper.py has changed" in done.stdout) == (3, True), done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("--cc", "cubic"), ("--set", "run.seed=2"), ("--seed", "3"), ("--pcap",), ("--dry",), ("--backend", "linux")],
@@ -433,6 +443,7 @@ def test_an_unpacked_archive_is_used_again_only_if_it_is_intact(plain: Path, tmp
         found.unpack(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_cell_of_a_sweep_is_packed_and_not_the_sweep(small: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli(
         "sweep", small, "--cc", "cubic", "--set", "port.bottleneck.rate=5Mbit,10Mbit", "--out", "s", "--no-plots"

@@ -31,6 +31,7 @@ def record(small: Path, cli: Cli) -> str:
     return "out"
 
 
+@pytest.mark.slow
 def test_added_files_are_listed_verified_and_never_run(record: str, tmp_path: Path, cli: Cli) -> None:
     done = cli("pack", record, "-o", "x.perigee", "--add", "notes/a.md", "--add", "mark.py")
     assert done.returncode == 0, done.stderr
@@ -53,6 +54,7 @@ def test_added_files_are_listed_verified_and_never_run(record: str, tmp_path: Pa
         assert file.read("added/a.md").decode() == NOTES
 
 
+@pytest.mark.slow
 def test_a_changed_added_file_is_refused(record: str, tmp_path: Path, cli: Cli) -> None:
     assert cli("pack", record, "-o", "x.perigee", "--add", "notes/a.md").returncode == 0
     content, index = parts(tmp_path / "x.perigee")
@@ -62,6 +64,7 @@ def test_a_changed_added_file_is_refused(record: str, tmp_path: Path, cli: Cli) 
     assert "'added/a.md' is not the file that its index lists" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["added/../up", "added/", "added/a\x1b[2J", "added/A.md", "added/a.md/x", "/added/x", "Added/x"]
 )
@@ -76,6 +79,7 @@ def test_hostile_names_of_added_files_are_refused(record: str, tmp_path: Path, c
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_code_of_a_job_is_not_taken_from_added_files(record: str, tmp_path: Path, cli: Cli) -> None:
     assert cli("pack", record, "-o", "x.perigee", "--add", "mark.py").returncode == 0
     content, _ = parts(tmp_path / "x.perigee")
@@ -89,6 +93,7 @@ def test_code_of_a_job_is_not_taken_from_added_files(record: str, tmp_path: Path
     assert not list(tmp_path.rglob("ran"))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_added_is_named(record: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "A.MD").write_text("another", encoding="utf-8")
     (tmp_path / "line\nbreak").write_text("x", encoding="utf-8")

@@ -68,6 +68,7 @@ def test_emulation_has_its_options() -> None:
     assert backends.SIMULATOR.as_core() == {"backend": "simulator"}
 
 
+@pytest.mark.slow
 def test_the_default_by_its_name_is_the_same_run(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     found = []
     for name, words in (("default", ()), ("named", ("--backend", "simulator")), ("older", ("--hosts", "simulated"))):

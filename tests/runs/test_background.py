@@ -74,6 +74,7 @@ def test_marks_and_drops_of_a_discipline_follow_the_background() -> None:
     assert share["among"] > 5 * share["alone"] > 0.0, share
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         '[run]\nduration = "5 s"\ncc = ["cubic"]\n[source.parking_lot]\nbottlenecks = 3\nrtt = "40 ms"\n'

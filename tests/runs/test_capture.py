@@ -20,6 +20,7 @@ def capture(cli: Cli, scenario: Path, tmp_path: Path, *more: str) -> Path:
     return next((tmp_path / "out").rglob("senders.pcapng"))
 
 
+@pytest.mark.slow
 def test_analysis_finds_nothing_but_the_true_retransmissions(cli: Cli, small: Path, tmp_path: Path) -> None:
     import perigee_lab as perigee
 
@@ -36,6 +37,7 @@ def test_analysis_finds_nothing_but_the_true_retransmissions(cli: Cli, small: Pa
     assert found == again
 
 
+@pytest.mark.slow
 def test_telemetry_on_the_wire_is_an_ipv6_option(cli: Cli, small: Path, tmp_path: Path) -> None:
     path = capture(
         cli, small, tmp_path, "--cc", "orbcc", "--set", "telemetry.overhead=wire", "--set", "run.duration=1 s"
@@ -48,6 +50,7 @@ def test_telemetry_on_the_wire_is_an_ipv6_option(cli: Cli, small: Path, tmp_path
 ECHOES = {"full": "stack", "bottleneck": "compact", "pint": "fixed size"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("echo", ECHOES)
 def test_the_dissector_shows_what_ports_and_receivers_wrote(cli: Cli, small: Path, tmp_path: Path, echo: str) -> None:
     settings = ["telemetry.overhead=wire", "run.duration=2 s", f"cc.orbcc.echo={echo}"]
@@ -68,6 +71,7 @@ def test_the_dissector_shows_what_ports_and_receivers_wrote(cli: Cli, small: Pat
     assert 0.8 * bdp < cwnd < 1.5 * bdp
 
 
+@pytest.mark.slow
 def test_the_dissector_says_what_is_cut_short(cli: Cli, small: Path, tmp_path: Path) -> None:
     path = capture(
         cli, small, tmp_path, "--cc", "orbcc", "--set", "telemetry.overhead=wire", "--set", "run.duration=1 s"
@@ -82,6 +86,7 @@ def test_the_dissector_says_what_is_cut_short(cli: Cli, small: Path, tmp_path: P
     assert tshark(path, "_ws.lua.error", "frame.number", lua=lua) == []
 
 
+@pytest.mark.slow
 def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_path: Path) -> None:
     path = capture(
         cli, small, tmp_path, "--cc", "cubic", "--set", "source.dumbbell.pairs=2", "--set", "run.duration=1 s"
@@ -90,6 +95,7 @@ def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_p
     assert names == {"s1", "s2"}
 
 
+@pytest.mark.slow
 @real
 def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path: Path) -> None:
     import perigee_lab as perigee
@@ -112,6 +118,7 @@ def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path
     assert len(tshark(senders, "ip.src == 10.0.0.1", "frame.number")) + seen[receivers] == totals["sent_packets"]
 
 
+@pytest.mark.slow
 @real
 def test_captures_of_programs_are_whole(cli: Cli, small: Path, tmp_path: Path) -> None:
     send = "import socket as s; u = s.socket(s.AF_INET6, s.SOCK_DGRAM); u.sendto(b'x' * 500, ('d1', 9))"

@@ -58,6 +58,7 @@ def test_a_download_takes_longer_to_start_and_ends_with_the_same_rate() -> None:
     assert "dama" not in next(p for p in runs[0].manifest["ports"] if p["name"] == "r2->r1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "word"),
     [
@@ -106,6 +107,7 @@ def test_exports_say_what_they_cannot_carry(what: str, tmp_path: Path, cli: Cli)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @real
 def test_real_hosts_ask_too(scenario: Path, tmp_path: Path, cli: Cli) -> None:
     text = SCENARIO + 'bytes = "100 kB"\n[port.reverse]\ndama_delay = "200 ms"\n'

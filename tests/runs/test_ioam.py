@@ -46,6 +46,7 @@ def test_the_analyser_reads_the_node_data_of_each_carrier(tmp_path: Path) -> Non
     assert [len(x) for x in rows["ioam_snapshot"][5].split(",")] == [2 * 20] * 2, "17 bytes in words of 4"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carrier", ["ioam", "ioam_rate", "ioam_snapshot"])
 def test_packets_of_a_capture_have_room_for_the_trace(cli: Cli, small: Path, tmp_path: Path, carrier: str) -> None:
     settings = ["run.duration=1 s", f"cc.orbcc.carrier={carrier}", "telemetry.overhead=wire"]

@@ -63,6 +63,7 @@ needs_proc = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_a_saved_job_gives_the_same_tables_in_another_folder(cli: Cli, tmp_path: Path) -> None:
     short = ("--set", "run.duration=20s", "--cc", "cubic,bbr")
     # The path is relative, since a saved job must have the same meaning elsewhere.
@@ -102,6 +103,7 @@ def test_files_that_are_missing_or_changed_are_named(cli: Cli, tmp_path: Path) -
         assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_jobs_obey_the_rules_of_trust(cli: Cli, small: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(COUNTING, encoding="utf-8")
     done = cli("run", small, "--cc", "mine.py:Counting,cubic", "--dry", "--save-job", "job.json")
@@ -195,6 +197,7 @@ def test_a_killed_sweep_goes_on_where_it_was(begin: Begin, cli: Cli, small: Path
     assert not list(folder.rglob("*.partial"))
 
 
+@pytest.mark.slow
 def test_what_another_process_is_writing_is_not_taken_over(begin: Begin, cli: Cli, small: Path, tmp_path: Path) -> None:
     long = ("run", small, "--runs", 500, "--set", "run.duration=60 s", "--no-report")
     process = begin(*long)
@@ -204,6 +207,7 @@ def test_what_another_process_is_writing_is_not_taken_over(begin: Begin, cli: Cl
     assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_another_scenario_is_not_mixed_in(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "out", "--cc", "cubic", "--no-report").returncode == 0
     assert cli("run", small, "--out", "out", "--cc", "newreno", "--no-report").returncode == 0
@@ -213,6 +217,7 @@ def test_another_scenario_is_not_mixed_in(cli: Cli, small: Path, tmp_path: Path)
     assert "is of another scenario; earlier results are kept unless you say --force" in done.stderr
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_no_worker_survives_its_starter(begin: Begin, small: Path, tmp_path: Path, sign: int) -> None:
@@ -227,6 +232,7 @@ def test_no_worker_survives_its_starter(begin: Begin, small: Path, tmp_path: Pat
     wait_for(lambda: all(gone(pid) for pid in workers))
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_worker_that_is_killed_is_named_and_the_others_go_on(begin: Begin, small: Path, tmp_path: Path) -> None:
     process = begin("run", small, "--out", "out", "--runs", 2, "--set", "run.duration=2000s", "--jobs", 2)

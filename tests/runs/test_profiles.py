@@ -66,6 +66,7 @@ def test_the_manifest_says_what_a_profile_resolved_to(cli: Cli, small: Path, tmp
     assert "rto_rule" in manifests["cubic"]["scenario_toml"]
 
 
+@pytest.mark.slow
 def test_the_resolved_scenario_runs_again_to_the_same_record(cli: Cli, small: Path, tmp_path: Path) -> None:
     first = cli("run", small, "--no-report", "--cc", "cubic", "--set", "tcp.profile=study-geo", "--out", "a")
     assert first.returncode == 0, first.stderr

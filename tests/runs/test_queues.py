@@ -167,6 +167,7 @@ WITHOUT_EFFECT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ports", "line", "words"), WITHOUT_EFFECT)
 def test_parameters_without_effect_are_refused(
     cli: Cli, tmp_path: Path, ports: str, line: int, words: list[str]

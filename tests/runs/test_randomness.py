@@ -86,6 +86,7 @@ def test_base_rtts_are_drawn_around_their_nominal_values() -> None:
     assert len({b / a for a, b in bases}) == len(bases), "each flow has a draw of its own"
 
 
+@pytest.mark.slow
 def test_check_warns_where_all_seeds_are_alike(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(DUMBBELL, encoding="utf-8")

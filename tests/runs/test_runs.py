@@ -87,6 +87,7 @@ def test_a_run_leaves_a_complete_record(cli: Cli, small: Path, tmp_path: Path) -
     assert not list((tmp_path / "out").rglob("*.partial"))
 
 
+@pytest.mark.slow
 def test_hashes_do_not_depend_on_the_number_of_jobs(cli: Cli, small: Path, tmp_path: Path) -> None:
     for name, jobs in (("a", 1), ("b", 2), ("c", 2)):
         assert cli("run", small, "--out", name, "--runs", 2, "--jobs", jobs, "--no-report").returncode == 0
@@ -95,6 +96,7 @@ def test_hashes_do_not_depend_on_the_number_of_jobs(cli: Cli, small: Path, tmp_p
     assert a["cubic/seed1"]["rtt"] != a["cubic/seed2"]["rtt"], "the seed decides the losses"
 
 
+@pytest.mark.slow
 def test_a_constellation_gives_equal_hashes_too(cli: Cli, tmp_path: Path) -> None:
     words = ["run", ROOT / "scenarios/leo/london-new-york.toml", "--set", "run.duration=12 s", "--no-report"]
     for name, jobs in (("a", 1), ("b", 2)):
@@ -122,6 +124,7 @@ def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Pa
     assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.4, 1.0])
 def test_a_killed_run_leaves_nothing_that_looks_complete(
     begin: Begin, small: Path, tmp_path: Path, after_s: float
@@ -140,6 +143,7 @@ def test_a_killed_run_leaves_nothing_that_looks_complete(
             assert run.hashes() == {n: t["sha256"] for n, t in run.manifest["tables"].items()}
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_complete_and_says_so(begin: Begin, small: Path, tmp_path: Path) -> None:
     words = ("run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s", "--no-report")
     process = begin(*words)
@@ -162,6 +166,7 @@ def test_verify_runs_a_record_again(cli: Cli, small: Path, tmp_path: Path) -> No
     assert any("flows.parquet" in p for r in json.loads(done.stdout) for p in r["problems"])
 
 
+@pytest.mark.slow
 def test_verify_names_a_summary_that_does_not_follow_from_the_tables(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "out", "--no-report").returncode == 0
     # Remaining records of another scenario are omitted from the summary.
@@ -175,6 +180,7 @@ def test_verify_names_a_summary_that_does_not_follow_from_the_tables(cli: Cli, s
     assert done.stdout.endswith("summary.csv: it does not follow from the tables of the runs\n")
 
 
+@pytest.mark.slow
 def test_compare_puts_two_records_side_by_side(cli: Cli, small: Path) -> None:
     assert cli("run", small, "--out", "a", "--no-report").returncode == 0
     assert cli("run", small, "--out", "b", "--no-report", "--set", "port.bottleneck.rate=20 Mbit").returncode == 0
@@ -188,6 +194,7 @@ def test_compare_puts_two_records_side_by_side(cli: Cli, small: Path) -> None:
     assert rows[0]["b"]["goodput_mbps"] > rows[0]["a"]["goodput_mbps"]
 
 
+@pytest.mark.slow
 def test_json_is_json_and_nothing_else(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--out", "out", "--json", "--no-report")
     data = json.loads(done.stdout)
@@ -263,6 +270,7 @@ def test_definitions_of_the_metrics() -> None:
     assert math.isnan(metrics.mean_and_interval([1.0])[1])
 
 
+@pytest.mark.slow
 def test_records_of_another_scenario_are_not_compared(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "out", "--cc", "cubic").returncode == 0
     again = cli("run", small, "--out", "out", "--cc", "newreno", "--seed", "2", "--force")

@@ -107,6 +107,7 @@ cc = "cubic"
     assert 0 < totals["goodput_bytes"][1] <= totals["goodput_bytes"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -126,6 +127,7 @@ def test_what_cannot_be_split_is_refused(cli: Cli, tmp_path: Path, more: str, wo
     assert "s.toml:" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_manifest_is_json_on_disk(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PATH.format(VIA), encoding="utf-8")
     done = cli("run", "s.toml", "--cc", "cubic", "--out", "o")

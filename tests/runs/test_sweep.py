@@ -78,6 +78,7 @@ def test_every_combination_is_a_row_with_its_values_and_equals_a_run_of_its_own(
     assert "lines-goodput_mbps-source.dumbbell.loss.png" in pictures
 
 
+@pytest.mark.slow
 def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, tiny: Path) -> None:
     tiny.write_text(TINY + '[sweep]\nport.bottleneck.rate = ["1 Mbit", "3 Mbit"]\n', encoding="utf-8")
     done = cli("sweep", tiny, "--cc", "cubic", "--json")
@@ -112,6 +113,7 @@ def test_a_killed_sweep_goes_on_and_its_table_is_that_of_one_that_was_not(cli: C
     assert (folder / "sweep.csv").read_bytes() == (tiny.parent / "whole/sweep.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
     perigee.sweep(
         tiny,
@@ -153,6 +155,7 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
     assert frame["source.dumbbell.loss"].tolist() == [0, 0.01, 0, 0.01]
 
 
+@pytest.mark.slow
 def test_parameters_of_a_class_are_declared_by_it(cli: Cli, tiny: Path) -> None:
     (tiny.parent / "own.py").write_text(CLASS, encoding="utf-8")
     done = cli("sweep", tiny, "--cc", "own.py:Window", "--set", "cc.Window.packets=1,2", "--set", "cc.Window.gain=1,2")
@@ -173,6 +176,7 @@ def test_parameters_of_a_class_are_declared_by_it(cli: Cli, tiny: Path) -> None:
         assert says in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_swept_is_refused_before_anything_runs(cli: Cli, tiny: Path) -> None:
     for words, says in [
         ([], "nothing is swept"),
@@ -188,6 +192,7 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(cli: Cli, tiny: Pa
     assert not list(tiny.parent.glob("runs/*"))
 
 
+@pytest.mark.slow
 def test_the_values_of_a_zipped_sweep_are_run_together(cli: Cli, tiny: Path) -> None:
     keys = ["--set", "port.bottleneck.rate=1Mbit,2Mbit,4Mbit", "--set", "source.dumbbell.rtt=20ms,10ms,10ms"]
     shown = cli("sweep", str(tiny), *keys, "--zip", "--cc", "cubic", "--out", "z")
@@ -217,6 +222,7 @@ def test_the_values_of_a_zipped_sweep_are_run_together(cli: Cli, tiny: Path) -> 
     assert json.loads(shown.stdout)["cells"] == 2, shown.stderr
 
 
+@pytest.mark.slow
 def test_a_zipped_sweep_has_as_many_values_of_each_key(cli: Cli, tiny: Path) -> None:
     keys = ["--set", "port.bottleneck.rate=1Mbit,2Mbit,4Mbit", "--set", "source.dumbbell.rtt=20ms,10ms"]
     shown = cli("sweep", str(tiny), *keys, "--zip", "--cc", "cubic")

@@ -89,6 +89,7 @@ def test_bad_input_is_named(cli: Cli, record: Path, words: list[str], said: str)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_record_of_a_python_class_can_be_traced_and_verified(cli: Cli, small: Path) -> None:
     scheme = f"{ROOT / 'examples' / 'target_delay.py'}:TargetDelay"
     assert cli("run", small, "--no-report", "--cc", scheme, "--out", "own").returncode == 0

@@ -10,6 +10,7 @@ import pytest
 from conftest import Cli
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("carrier", "most"), [("ioam_rate", 12), ("ioam_snapshot", 8)])
 def test_a_capture_with_more_ports_than_an_option_holds_is_refused(
     cli: Cli, small: Path, carrier: str, most: int

@@ -127,6 +127,7 @@ def test_the_smallest_difference_is_said_and_names_can_be_brought_together(
     assert cli("diff", "a.jsonl", "a.jsonl", "--step", "500000us").stdout == "no difference\n"
 
 
+@pytest.mark.slow
 def test_a_log_of_leoem_can_be_compared_with_a_generated_shell(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "leoem.toml").write_text(LEOEM, encoding="utf-8")
     ok(cli, "export", "leoem", "leoem.toml", "path.log")
@@ -145,6 +146,7 @@ def test_a_log_of_leoem_can_be_compared_with_a_generated_shell(cli: Cli, tmp_pat
     assert cli("diff", "log.jsonl", "sky.jsonl", "--rename", "end1").returncode == 2
 
 
+@pytest.mark.slow
 def test_leoem_compat_writes_the_first_rows_of_the_published_log(cli: Cli, tmp_path: Path) -> None:
     scenario = tmp_path / "leoem.toml"
     scenario.write_text(LEOEM, encoding="utf-8")

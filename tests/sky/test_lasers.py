@@ -97,6 +97,7 @@ def test_faults_without_lasers_are_refused(cli: Cli, tmp_path: Path) -> None:
     assert "no inter-satellite links, so that faults of lasers (isl_failed" in found.stderr
 
 
+@pytest.mark.slow
 def test_a_seed_whose_failed_lasers_cut_the_only_pair_has_a_record_with_the_reason(cli: Cli, tmp_path: Path) -> None:
     """Such a seed does not end a sweep, and the others have their results."""
     file = tmp_path / "sky.toml"

@@ -72,6 +72,7 @@ def test_a_new_path_begins_where_its_first_satellite_is_visible(scenario: Path) 
     assert set(paths.handovers(0)) <= set(paths.changes())
 
 
+@pytest.mark.slow
 def test_sky_draws_a_map_of_the_instant_that_paths_lists(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     done = cli("sky", scenario, "--time", "12s", "--out", "map.png")
     assert done.returncode == 0, done.stderr
@@ -105,6 +106,7 @@ STUDY = [
 ]
 
 
+@pytest.mark.slow
 def test_the_pairs_of_the_hypatia_study_have_its_round_trips() -> None:
     file = ROOT / "scenarios" / "studies" / "hypatia-pairs.toml"
     found = {}
@@ -162,6 +164,7 @@ def test_names_on_a_crowded_map_do_not_cover_each_other() -> None:
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -203,6 +206,7 @@ def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
     assert "nowhere" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_shared_radio_is_as_busy_as_all_its_links(cli: Cli, tmp_path: Path) -> None:
     """Three terminals have the same satellite; each has a share of its radio, which is full."""
     places = [(48.8, 2.3), (48.9, 2.4), (49.0, 2.2)]

@@ -84,6 +84,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=[w[0] for w in COMMANDS])
 def test_old_and_decayed_elements_are_named_by_line_everywhere(
     cli: Cli, tmp_path: Path, elements: str, words: list[str]
@@ -144,6 +145,7 @@ def test_an_isl_list_counts_the_satellites_of_the_file(tmp_path: Path, elements:
     assert linked[1] == {("sat-0-1", "sat-0-3"), ("sat-0-3", "sat-0-4")}
 
 
+@pytest.mark.slow
 def test_schemes_that_nothing_waits_for_are_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET.replace('"*"', '"cubic"'), encoding="utf-8")
     for verb in ("check", "run"):
@@ -254,6 +256,7 @@ def test_files_of_nodes_are_compared_by_their_contents(cli: Cli, tmp_path: Path)
     assert '"moved/gateways.csv" with other contents here' in done.stderr
 
 
+@pytest.mark.slow
 def test_a_saved_timeline_serves_both_directions_of_a_pair(cli: Cli, tmp_path: Path) -> None:
     back = '[[flow]]\nfrom = "paris"\nto = "london"\ncc = "*"\n'
     (tmp_path / "both.toml").write_text(PRESET + back, encoding="utf-8")
@@ -275,6 +278,7 @@ def test_a_saved_timeline_serves_both_directions_of_a_pair(cli: Cli, tmp_path: P
     assert len(found["flows"]) == 1
 
 
+@pytest.mark.slow
 def test_bad_files_are_named_without_the_words_of_programmers(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET, encoding="utf-8")
     (tmp_path / "half.jsonl").write_text('{"title": "x", "dur', encoding="utf-8")
@@ -296,6 +300,7 @@ def test_bad_files_are_named_without_the_words_of_programmers(cli: Cli, tmp_path
         assert " column " not in done.stderr
 
 
+@pytest.mark.slow
 def test_words_of_the_code_do_not_reach_people(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET, encoding="utf-8")
     said = cli("check", "s.toml", "--cc", "cubic")

@@ -34,6 +34,7 @@ def test_what_a_pair_sees(tmp_path: Path) -> None:
     timeline.plot().savefig(tmp_path / "t.png")
 
 
+@pytest.mark.slow
 def test_the_command_saves_plots_and_refuses_to_overwrite(cli: Cli, small: Path, tmp_path: Path) -> None:
     done = cli("timeline", small, "--out", "t.jsonl", "--plot", "t.png", "--json")
     assert done.returncode == 0, done.stderr

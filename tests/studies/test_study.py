@@ -68,6 +68,7 @@ def test_schedules_are_those_of_the_studies(study: str, low: int, period: int, n
         assert row["base_rtt_ns"] == pytest.approx(rtt * 1e6, abs=0.5e6)
 
 
+@pytest.mark.slow
 def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
     everything = list(experiments().values())
     counts = {}
@@ -208,6 +209,7 @@ def test_a_report_names_the_sizes_that_have_results(cli: Cli, tmp_path: Path) ->
     assert done.stderr.endswith("there are some of another size, say --size quick\n")
 
 
+@pytest.mark.slow
 def test_the_first_line_of_progress_says_what_begins(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:
     Screen().show(Progress(total=16, cached=1, now="geo/ping"))
     assert capsys.readouterr().err == "0 of 15 runs (1 more from earlier): geo/ping begins\n"
@@ -215,6 +217,7 @@ def test_the_first_line_of_progress_says_what_begins(capsys: pytest.CaptureFixtu
     assert re.match(r"\d of \d runs(, .*)?: leotcp/responsiveness( begins)?\n", done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("run", "small.toml", "--cc", ""), ("run", "small.toml", "--cc", "cubic,"),
     ("check", "small.toml", "--cc", " "), ("validate", "--cc", ""), ("study", "run", "geo", "--cc", ""),
     ("study", "run", "geo", "--only", ""), ("study", "run", ""), ("study", "report", ""),
@@ -231,6 +234,7 @@ def test_usage_says_once_that_names_repeat(cli: Cli) -> None:
         assert cli("study", command, "--help").stdout.splitlines()[0].count("...") == 1
 
 
+@pytest.mark.slow
 def test_bad_names_end_with_a_message(cli: Cli) -> None:
     done = cli("study", "list", "--json")
     assert "orbcc/responsiveness" in {e["name"] for e in json.loads(done.stdout)}
@@ -408,6 +412,7 @@ def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path)
     assert (tmp_path / "o/full/index.html").exists()
 
 
+@pytest.mark.slow
 def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None:
     docs = Path(__file__).parents[2] / "docs/studies"
     done = cli("study", "report", "leo-cc/responsiveness", "--from", str(docs), "--out", "o")
@@ -454,6 +459,7 @@ def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> No
     )
 
 
+@pytest.mark.slow
 def test_damaged_tables_of_pages_are_named(cli: Cli, tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs/studies"
     folder = tmp_path / "pages/data/hypatia-rtts"
@@ -473,6 +479,7 @@ def test_damaged_tables_of_pages_are_named(cli: Cli, tmp_path: Path) -> None:
         assert not (tmp_path / "e").exists()
 
 
+@pytest.mark.slow
 def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:
     assert "no explanation of geo/ping rests on variants" in cli("study", "explain", "geo/ping").stderr
     docs = Path(__file__).parents[2] / "docs/studies"

@@ -29,6 +29,7 @@ def test_the_course_of_the_load_is_that_of_demand_and_a_quarter_in_the_mean() ->
     assert geo_campaign.load_at(23.999) == pytest.approx(geo_campaign.load_at(0), rel=1e-2), "around midnight"
 
 
+@pytest.mark.slow
 def test_sections_cover_the_week_and_the_day_without_a_gap() -> None:
     every = [c for c in geo_campaign.cases(Ask(Size.DEFAULT)) if c.labels["setting"] == geo_campaign.DAY]
     assert len({(c.scenario, c.seed) for c in every}) == len(every) == 168 + 80 * geo_campaign.DAYS

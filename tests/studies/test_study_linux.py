@@ -234,6 +234,7 @@ def test_three_runs_on_hosts_decide_by_themselves(tmp_path: Path, word: str) -> 
         assert linux_part.open_on_page(decided, runs[runs["run"] == 1]) == ""
 
 
+@pytest.mark.slow
 def test_no_claim_of_the_page_is_decided_that_its_simulated_page_leaves_undecided() -> None:
     """On the published tables: the delays of Cubic and LeoCC with five flows are among them."""
     open_, page = set(), (DOCS / linux_page.PAGE).read_text()
@@ -378,6 +379,7 @@ def test_pages_without_such_results_have_no_paragraph(tmp_path: Path) -> None:
     assert not (tmp_path / linux_page.PAGE).exists()
 
 
+@pytest.mark.slow
 @real
 def test_a_case_runs_on_a_kernel_and_is_stored(tmp_path: Path) -> None:
     """A companion's flow, here of a program that does nothing, is not among the results."""

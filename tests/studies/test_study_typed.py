@@ -110,6 +110,7 @@ def test_explanations_have_no_typed_results(name: str) -> None:
     assert not found, "compute these from a table, or say it without a number"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("miss", MISSES, ids=lambda miss: str(miss.number))
 def test_the_ten_misses_have_no_typed_results(miss: Miss) -> None:
     allowed = {n for name in (*miss.experiments, *ALSO.get(miss.number, ())) for n in given(experiments()[name])}
@@ -117,6 +118,7 @@ def test_the_ten_misses_have_no_typed_results(miss: Miss) -> None:
     assert not found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(causes.causes()))
 def test_findings_have_no_typed_results(name: str) -> None:
     cause = causes.causes()[name]
@@ -128,6 +130,7 @@ ALSO = {7: ("geo/downloads",), 8: ("geo/downloads",)}
 """Where the published numbers of a miss are claims."""
 
 
+@pytest.mark.slow
 def test_the_page_of_the_misses_says_what_the_tables_say() -> None:
     found = misses.findings(lambda name: DATA / name.replace("/", "-"))
     assert [m.number for m, _ in found] == list(range(1, 11))

@@ -181,6 +181,7 @@ def test_the_curves_that_a_kernel_can_run_and_their_names_there():
     assert "[tcp]" not in text
 
 
+@pytest.mark.slow
 @real
 def test_a_measured_curve_comes_out_of_real_hosts(cli: Cli):
     done = cli("validate", "--backend", "linux", "--cell", "single_cubic_r10_d20_q1", "--json")

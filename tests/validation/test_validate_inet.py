@@ -26,6 +26,7 @@ def test_every_cell_is_a_valid_scenario():
         _core.Scenario.parse(inet.scenario(cell), cell.name, verdicts.HERE, []).world(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITE)
 def test_goodput_and_rtt_of_each_flow_are_within_5_percent(name: str):
     cell = CELLS[name]
@@ -34,6 +35,7 @@ def test_goodput_and_rtt_of_each_flow_are_within_5_percent(name: str):
     assert not outside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITE)
 def test_the_order_of_the_flows_is_the_references(name: str):
     cell = CELLS[name]
@@ -52,6 +54,7 @@ def test_unequal_rtts_under_bbr3_are_draws_near_the_reference():
         assert got == pytest.approx(row.authors, rel=0.3 if short else 0.05), row
 
 
+@pytest.mark.slow
 def test_a_long_flow_keeps_as_much_of_three_bottlenecks_as_the_references():
     cell = CELLS["inet_parking-lot_bbr3"]
     got = [inet.run(cell, seed).values[0] for seed in (1, 2, 3)]

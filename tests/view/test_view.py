@@ -69,6 +69,7 @@ def interpolated(frames: np.ndarray, u: float) -> np.ndarray:
     return sum(w[i] * frames[k - 1 + i] for i in range(4)) / data.SCALE
 
 
+@pytest.mark.slow
 def test_positions_between_frames_are_where_the_satellites_are(folder: Path) -> None:
     found = data.payload(find_records(folder))
     sky = found["sky"]
@@ -99,6 +100,7 @@ def test_routes_and_loads_name_what_they_go_over(folder: Path) -> None:
     assert top["from"] == (ground[-1 - busiest["from"]] if busiest["from"] < 0 else names[busiest["from"]])
 
 
+@pytest.mark.slow
 def test_samples_that_are_rare_leave_no_gaps(cli: Cli, folder: Path) -> None:
     assert cli("run", "sky.toml", "--cc", "cubic", "--set", "run.sample=1 s", "--out", "rare").returncode == 0
     loads = data.payload(find_records(folder.parent / "rare"))["loads"][0]
@@ -113,6 +115,7 @@ def test_a_day_of_many_satellites_has_longer_steps() -> None:
     assert data.step(86_400, 7000) == 120
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone(folder: Path) -> None:
     text = page(find_records(folder))
     assert "default-src 'none'" in html.unescape(text)
@@ -145,12 +148,14 @@ def looked_at(text: str, tmp_path: Path, graphics: str = SOFTWARE, *more: str) -
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> None:
     drawn = looked_at(page(find_records(folder)), tmp_path)
     assert re.search(r'id="route"[^>]*>\d hops: london → sat-', drawn)
     assert "0:00.0 of 0:50" in drawn
 
 
+@pytest.mark.slow
 def test_without_webgl_a_flat_map_is_drawn_and_the_page_says_why(folder: Path, tmp_path: Path) -> None:
     text = page(find_records(folder))
     picture = tmp_path / "map.png"
@@ -237,6 +242,7 @@ def test_nodes_stand_in_the_order_of_the_routes_and_both_directions_are_one_link
     assert diagram([]) == {"nodes": [], "links": []}
 
 
+@pytest.mark.slow
 def test_a_network_without_satellites_is_drawn_with_loads_curves_and_outages(
     cli: Cli, tmp_path: Path, flat: Path
 ) -> None:
@@ -254,6 +260,7 @@ def test_a_network_without_satellites_is_drawn_with_loads_curves_and_outages(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_records_of_measurements_show_their_curves(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("time_s,rtt_ms\n1,20\n2,21\n3,22\n", encoding="utf-8")
     assert cli("import", "log", "p.csv", "--out", "log").returncode == 0
