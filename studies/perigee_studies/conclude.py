@@ -49,7 +49,7 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
     try:
         for name, frame in tables.items():
             with naming(folder / DATA / f"{name}.csv"):
-                _write_csv(frame, partial / f"{name}.csv")
+                write_csv(frame, partial / f"{name}.csv")
         removed(folder / DATA)
         partial.rename(folder / DATA)
     finally:
@@ -90,12 +90,13 @@ def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) ->
         if name == f"{beside.VARIANTS}-runs":
             about["runs"] += len(after) - (len(before) if len(rows) == 2 else 0)
             about["planned"] = max(about["planned"], about["runs"])
-        _write_csv(after, file)
+        write_csv(after, file)
     about["tables"] = {f.name: checksum(f) for f in sorted((folder / DATA).glob("*.csv"))}
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
 
 
-def _write_csv(frame: pd.DataFrame, file: Path) -> None:
+def write_csv(frame: pd.DataFrame, file: Path) -> None:
+    """Writes a table, with nine significant digits."""
     with written(file) as partial:
         frame.to_csv(partial, index=False, float_format="%.9g", lineterminator="\n")
 

@@ -50,7 +50,7 @@ METRICS = {
     "leo-cc/efficiency": {"utilisation": "goodput / 100 Mbit/s", "inflation": "delay inflation"},
 }  # fmt: skip
 """Columns of the table `runs` that are compared, with their names."""
-KEPT = ("size", "runs", "simulated_s", "packet_hops", "conserved", "full_runs", "full_s")
+KEPT = ("size", "runs", "simulated_s", "conserved", "full_runs", "full_s")
 
 
 @dataclass(frozen=True)

@@ -280,13 +280,50 @@ def test_the_commands_of_the_page_select_the_runs_of_its_tables() -> None:
         assert len(chosen) == side.about.runs == len(side.real["runs"])
 
 
-def test_the_script_of_the_five_runs_has_the_cases_of_the_tables() -> None:
-    spec = importlib.util.spec_from_file_location("linux_spread", DOCS.parents[1] / "bench/linux_spread.py")
+def script_of(name: str) -> Any:
+    """A script of bench/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS.parents[1] / f"bench/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = script
     spec.loader.exec_module(script)
+    return script
+
+
+def test_the_script_that_renews_tables_simulates_each_run_on_hosts_twice() -> None:
+    script = script_of("linux_tables")
+    for side in linux_page.sides(DOCS):
+        runs = side.real["runs"]
+        recorded = "network" in runs and (runs["network"] == "recorded").any()
+        cases = script.simulated(side.experiment, runs)
+        assert len(cases) == (0 if recorded else 2 * len(runs))
+        of_one = [c for c in cases if c.labels["beside"] == "simulated"]
+        assert sorted(c.cc for c in of_one) == sorted(runs["cc"] if of_one else [])
+        assert all(linux.KERNEL.items() <= c.sets.items() for c in of_one)
+
+
+def test_runs_on_hosts_of_other_schemes_are_added_once() -> None:
+    script = script_of("linux_tables")
+    runs = next(s for s in linux_page.sides(DOCS) if s.experiment.name == "leo-cc/intra-rtt").real["runs"]
+    some, others = runs[runs["cc"].isin(["cubic", "bbr3"])], runs[runs["cc"].isin(["satcp", "leocc"])]
+    assert script.joined(some, others).equals(runs)
+    assert script.joined(others, some).equals(runs)
+    with pytest.raises(script.RepeatedError, match="cubic"):
+        script.joined(runs, some)
+    command = "perigee study run leo-cc/fairness --full --where 'path=SD-NY BP' --cc {} --backend linux"
+    one, other = ({"version": "1", "commit": c, "runs_s": 10, "command": command.format(cc)}
+                  for c, cc in (("a", "cubic,bbr3"), ("b", "satcp,leocc")))  # fmt: skip
+    both = script.both_made(one, other)
+    assert both["command"] == command.format("").replace(" --cc ", "")
+    assert both["runs_s"] == 20
+    assert [p["commit"] for p in both["parts"]] == ["a", "b"]
+    third = script.both_made(one, {**other, "command": command.format("leocc")})
+    assert "--cc cubic,bbr3,leocc " in third["command"]
+
+
+def test_the_script_of_the_five_runs_has_the_cases_of_the_tables() -> None:
+    script = script_of("linux_spread")
     sides = {side.experiment.name: side for side in linux_page.sides(DOCS)}
     for part in script.PARTS.values():
         runs = sides[part.experiment].real["runs"]
