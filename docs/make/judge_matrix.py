@@ -21,7 +21,7 @@ SCHEMES = [
     "newreno", "cubic", "vegas", "hybla", "copa", "vivace", "bbr", "bbr3",
     "prague", "ledbatpp", "leocc", "satcp", "starquic_cubic", "starquic_bbr3",
     "astraea", "astraea_leo", "hpcc", "hpcc_tcp", "orbcc", "leotcp", "orbcc-next",
-    "c4", "satpipe", "leo-cubic", "leo-bbr",
+    "c4", "satpipe", "leo-cubic", "leo-bbr", "ppb",
 ]
 # fmt: on
 """All schemes that need nothing but the scenario; variants of OrbCC and HPCC for other simulators are left out."""

@@ -78,6 +78,7 @@ REACTS = {
     "leo-cubic": "loss ECN delay",
     "leo-bbr": "delay delivery rate",
     "satpipe": "delay delivery rate",
+    "ppb": "loss ECN delay delivery rate notices",
     "starquic_cubic": "loss ECN notices",
     "starquic_bbr3": "loss ECN delay delivery rate notices",
     "leocc": "delay delivery rate notices",

@@ -42,6 +42,7 @@ mod kalman;
 use crate::bbr::core::{Core, Mode, ProbeRttCwnd, ProbeRttRule, Sample};
 use crate::bbr::units::{Bw, UNIT};
 use crate::notice::Notices;
+use crate::params::joined;
 use crate::*;
 use detector::Detector;
 use kalman::{Arithmetic, Kalman};
@@ -57,15 +58,8 @@ const fn time(
     ParamSpec { name, domain, unit: "", source, help }
 }
 
-/// Parameters; times with their defaults of the published module.
-pub const PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "variant",
-        domain: Domain::Choice(&["linux", "inet"]),
-        unit: "",
-        source: "SpaceNetLab/LeoCC; Avian688/leocc ef7afda, the model of the OrbCC study's simulator",
-        help: "linux = the published module; inet = that model on its simulator's TCP (of the parameters below, only those of signals and probes apply)",
-    },
+/// Parameters of the signals of reconfigurations.
+pub(crate) const SIGNALS: [ParamSpec; 7] = [
     ParamSpec {
         name: "signal",
         domain: Domain::Choice(&["probes", "notices", "periodic"]),
@@ -95,20 +89,41 @@ pub const PARAMS: &[ParamSpec] = &[
         "LeoCC replay",
         "with signal = periodic: end of the 100 ms in each period in which an ACK triggers",
     ),
+];
+const VARIANT: [ParamSpec; 1] = [
+    ParamSpec {
+        name: "variant",
+        domain: Domain::Choice(&["linux", "inet"]),
+        unit: "",
+        source: "SpaceNetLab/LeoCC; Avian688/leocc ef7afda, the model of the OrbCC study's simulator",
+        help: "linux = the published module; inet = that model on its simulator's TCP (of the parameters below, only those of signals and probes apply)",
+    },
+];
+const MODEL: [ParamSpec; 9] = [
     time(
         "fluctuation",
         (10, 0, 1000),
         "LeoCC replay",
         "fluctuation F if no probes measure it: larger = more throughput, smaller = less delay",
     ),
-    time("delta_rtt", (0, 0, 1000), "LeoCC replay", "additional rise of the RTT required for the filtered bandwidth"),
+    time(
+        "delta_rtt",
+        (0, 0, 1000),
+        "LeoCC replay",
+        "additional rise of the RTT required for the filtered bandwidth",
+    ),
     time(
         "delta_thresh",
         (45, 0, 1000),
         "LeoCC replay",
         "fall of the RTT at which the last bandwidth is kept",
     ),
-    time("min_rtt_window", (20_000, 100, 3_600_000), "LeoCC", "age at which the minimum RTT is measured again"),
+    time(
+        "min_rtt_window",
+        (20_000, 100, 3_600_000),
+        "LeoCC",
+        "age at which the minimum RTT is measured again",
+    ),
     time("probe_rtt_duration", (200, 1, 10_000), "LeoCC", "duration of PROBE_RTT with a half-empty pipe"),
     ParamSpec {
         name: "kalman",
@@ -139,6 +154,10 @@ pub const PARAMS: &[ParamSpec] = &[
         help: "enlarge the window by the excess observed with aggregated ACKs",
     },
 ];
+const BEFORE: [ParamSpec; VARIANT.len() + SIGNALS.len()] = joined(&VARIANT, &SIGNALS);
+const ALL: [ParamSpec; BEFORE.len() + MODEL.len()] = joined(&BEFORE, &MODEL);
+/// Parameters; times with their defaults of the published module.
+pub const PARAMS: &[ParamSpec] = &ALL;
 
 /// The version of the OMNeT++ study.
 pub fn omnet() -> Vec<(&'static str, Value)> {
@@ -162,14 +181,14 @@ const PROBE_PAYLOAD_BYTES: u32 = 56;
 
 /// Source of notices of reconfigurations.
 #[derive(Clone, Debug)]
-enum Source {
+pub(crate) enum Source {
     Probes(Box<Detector>),
     Notices(Notices),
     Periodic { created: Nanos, period: Nanos, offset: Nanos },
 }
 
 impl Source {
-    fn new(params: &Params, init: &ConnInit) -> Self {
+    pub(crate) fn new(params: &Params, init: &ConnInit) -> Self {
         match params.choice("signal").as_str() {
             "notices" => Source::Notices(Notices::default()),
             "periodic" => Source::Periodic {
@@ -185,13 +204,13 @@ impl Source {
     }
 
     /// Probes that the host must send alongside the flow.
-    fn probes(&self, interval: Nanos) -> Option<Probes> {
+    pub(crate) fn probes(&self, interval: Nanos) -> Option<Probes> {
         let probes = Probes { interval, payload_bytes: PROBE_PAYLOAD_BYTES };
         matches!(self, Source::Probes(_)).then_some(probes)
     }
 
     /// Whether an ACK reveals a reconfiguration. (Notices take effect on arrival.)
-    fn triggered(&self, now: Nanos) -> bool {
+    pub(crate) fn triggered(&self, now: Nanos) -> bool {
         match self {
             Source::Probes(detector) => detector.triggered(),
             Source::Notices(_) => false,
@@ -203,7 +222,7 @@ impl Source {
     }
 
     /// True if a notice becomes due.
-    fn on_timer(&mut self, cx: &Cx, w: &mut Window) -> bool {
+    pub(crate) fn on_timer(&mut self, cx: &Cx, w: &mut Window) -> bool {
         let Source::Notices(notices) = self else { return false };
         let due = notices.on_timer(cx.now);
         w.next_timer = notices.next_timer();
@@ -211,7 +230,7 @@ impl Source {
     }
 
     /// True if a notice takes effect at once.
-    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) -> bool {
+    pub(crate) fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) -> bool {
         match (self, s) {
             (Source::Probes(detector), Signal::ProbeRtt { rtt, gap }) => {
                 detector.on_reply(cx.now, *rtt, *gap);

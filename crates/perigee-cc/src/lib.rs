@@ -48,6 +48,7 @@ pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
 pub mod orbcc_next;
+pub mod ppb;
 pub mod prague;
 pub mod rcp;
 pub mod satcp;

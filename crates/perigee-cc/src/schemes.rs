@@ -131,6 +131,9 @@ schemes! {
         "leocc", "LeoCC", no_profile, "BBR that restarts its path model at each reconfiguration of the satellite network";
         "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as modelled in the simulator of the OrbCC study";
     }
+    Ppb(ppb::Ppb), ppb::PARAMS => {
+        "ppb", "PPB", no_profile, "any scheme (BBRv3), whose filters start afresh at each reconfiguration of the satellite network";
+    }
     SaTcp(satcp::SaTcp), satcp::PARAMS => {
         "satcp", "SaTCP", no_profile, "Cubic that keeps its state over reported handovers";
     }

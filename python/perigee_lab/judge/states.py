@@ -22,6 +22,7 @@ VARIABLES = frozenset(
         "avg_rtt_s",
         "base_rtt_s",
         "bottleneck_hop",
+        "boundaries",
         "bw_bps",
         "committed_bytes",
         "cwnd_gain",

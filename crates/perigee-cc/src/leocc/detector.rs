@@ -19,7 +19,7 @@ const LOW: usize = SAMPLES * 5 / 100;
 const HIGH: usize = SAMPLES * 95 / 100;
 
 #[derive(Clone, Debug)]
-pub(super) struct Detector {
+pub(crate) struct Detector {
     gap_threshold: Nanos,
     trigger_life: Nanos,
     triggered: bool,

@@ -39,6 +39,7 @@ OWN_RATE = (
     "prague",
     "pcc",
     "satpipe",
+    "ppb",
     "leo-bbr",
     "c4",
     "rcp",
