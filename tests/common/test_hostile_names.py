@@ -587,5 +587,11 @@ def test_a_name_of_results_is_one(small: Path, cli: Cli, words: tuple[str, ...])
     assert not (small.parent / "o\x1b[31mut").exists()
 
 
+def test_colons_in_a_name_are_no_emoji(small: Path, cli: Cli) -> None:
+    for out in (":smile:", ":cat:"):
+        assert cli("run", str(small), "--out", out).returncode == 0
+    assert ":smile:" in cli("results", ":smile:", ":cat:").stdout
+
+
 def test_trust_is_not_given_by_texts_that_are_made() -> None:
     assert not isinstance(quoting.terminal(trust.Said("a.py:X")), trust.Said)

@@ -15,7 +15,7 @@ from scipy import stats
 import perigee_lab as perigee
 from conftest import ROOT, Cli
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.comparison import paired
+from perigee_lab.results.comparison import Comparison, paired
 from perigee_lab.results.leaders import leaders, sentence
 from perigee_lab.results.metrics import mean_and_interval
 from perigee_lab.results.paired import Paired, corrected, differences
@@ -54,6 +54,13 @@ def test_a_difference_is_certain_where_the_intervals_of_the_means_overlap() -> N
     said = f"bbr - cubic, goodput_mbps: 0.23 Mbit/s (95 % interval {found.low:.4g} to {found.high:.4g}, p = "
     assert str(found).startswith(said)
     assert str(found).endswith(", 10 seeds)")
+
+
+def test_the_text_of_several_tests_has_the_corrected_p() -> None:
+    one = differences(B, A, "goodput_mbps", "bbr", "cubic")
+    both = Comparison(corrected([one, replace(one, p=2 * one.p)]))
+    assert f"p = {one.p:.2g}, corrected {2 * one.p:.2g}, 10 seeds" in str(both)
+    assert "corrected" not in str(one)
 
 
 def test_only_shared_seeds_count() -> None:

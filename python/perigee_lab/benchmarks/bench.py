@@ -74,7 +74,7 @@ def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, 
     names = list(dict.fromkeys(cases)) * repeat
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     still = quiet or not sys.stderr.isatty()
-    for name in track(names, "measuring", console=Console(stderr=True), transient=True, disable=still):
+    for name in track(names, "measuring", console=Console(stderr=True, emoji=False), transient=True, disable=still):
         child = subprocess.run(interpreter.command(_CASE, name), capture_output=True, text=True, check=False)
         if child.returncode != 0:
             stop(f"{name} failed:\n{child.stderr}", FAILED)

@@ -229,7 +229,7 @@ def _interrupted(stopped: Interrupted, folder: Path) -> int:
 def _execute(plan: Plan, machines: Machines, *, quiet: bool) -> Results:
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     n = len(plan.missing())
     cost = cost_of(plan).times(n)
     if not quiet and cost.cpu_s > LONG_RUN_S:

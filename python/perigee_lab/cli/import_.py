@@ -109,7 +109,7 @@ def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
     """A progress bar in bytes, if the output is a terminal."""
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if not console.is_terminal:
         yield None
         return

@@ -254,7 +254,7 @@ def _with_bar(make: Callable[..., list[Judgement]], name: str, *, quiet: bool) -
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if quiet or not console.is_terminal:
         return make(progress=None)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())

@@ -174,7 +174,7 @@ def _progress() -> Iterator[Progress]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     before = ""
     if not console.is_terminal:
 

@@ -206,7 +206,7 @@ def _planned(
 
     from perigee_lab.runs.sweep import plan_of
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     given = {**given, "command": recorded(sys.argv)}
     if quiet or not console.is_terminal:
         return plan_of(path, single, axes, cc, **given)
@@ -232,7 +232,7 @@ def _with_bar(make: Callable[[Callable[[float], None] | None], Sweep], runs: int
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if quiet or not console.is_terminal:
         return make(None)
     columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} runs"), BarColumn(), TimeRemainingColumn())

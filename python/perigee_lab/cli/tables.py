@@ -53,7 +53,7 @@ def _by_scheme(headings: Sequence[str], cells: dict[str, list[str]], *, width: i
             made.add_column(heading if divided else heading.replace("-\n", ""), justify="right", no_wrap=True)
         for cc, values in cells.items():
             made.add_row(quoting.cell(cc), *values)
-        if Console(width=10 * width).measure(made).maximum <= width:
+        if Console(width=10 * width, emoji=False).measure(made).maximum <= width:
             return made
     made = empty_table(plain=plain)
     made.add_column("", no_wrap=True)

@@ -17,7 +17,8 @@ def table_console(width: int = PIPE_WIDTH) -> Any:
     """The console for tables: as wide as the terminal, or of this width for a file or pipe."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else width)
+    # `:smile:` is a name of a folder like others.
+    return Console(width=None if sys.stdout.isatty() else width, emoji=False)
 
 
 def empty_table(*headings: str, plain: bool, **more: Any) -> Any:
@@ -34,7 +35,7 @@ def natural_width(table: Any) -> int:
     from rich.measure import Measurement
 
     # Of a terminal that is called dumb the width would be 80.
-    console = Console(width=10_000, file=io.StringIO())
+    console = Console(width=10_000, file=io.StringIO(), emoji=False)
     return Measurement.get(console, console.options, table).maximum
 
 
@@ -66,9 +67,11 @@ def _is_cut(console: Any, table: Any) -> bool:
 
     # In colour systems of terminals, escape sequences would be part of the text.
     drawn = io.StringIO()
-    Console(width=console.width, color_system=None, file=drawn).print(table)
+    Console(width=console.width, color_system=None, file=drawn, emoji=False).print(table)
     output = drawn.getvalue()
-    cells = [Text.from_markup(str(c)).plain for column in table.columns for c in (column.header, *column.cells)]
+    cells = [
+        Text.from_markup(str(c), emoji=False).plain for column in table.columns for c in (column.header, *column.cells)
+    ]
     added = output.count(CUT) > sum(cell.count(CUT) for cell in cells)
     return added or any(word not in output for cell in cells for word in cell.split())
 

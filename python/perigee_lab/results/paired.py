@@ -88,7 +88,10 @@ class Paired:
         n = seeds_in_words(len(self.differences))
         if math.isnan(self.p):
             return f"{head} in each of {n}: without variation there is no interval"
-        return f"{head} (95 % interval {self.low:.4g} to {self.high:.4g}, p = {self.p:.2g}, {n})"
+        p = f"p = {self.p:.2g}"
+        if self.corrected_p != self.p:
+            p += f", corrected {self.corrected_p:.2g}"
+        return f"{head} (95 % interval {self.low:.4g} to {self.high:.4g}, {p}, {n})"
 
 
 def differences(

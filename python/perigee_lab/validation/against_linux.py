@@ -211,7 +211,7 @@ def _bar(stack: ExitStack, total: int, before: int) -> Callable[[float], None] |
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if not console.is_terminal:
         return None
     columns = (
