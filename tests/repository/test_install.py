@@ -45,7 +45,11 @@ def wheel(tmp_path_factory):
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.is_file():
         pytest.skip("maturin is not installed")
-    call(maturin, "build", "--release", "--locked", "--out", out, cwd=ROOT)
+    call(sys.executable, ROOT / ".ci/dist", "capi", cwd=ROOT)
+    try:
+        call(maturin, "build", "--release", "--locked", "--out", out, cwd=ROOT)
+    finally:
+        shutil.rmtree(ROOT / "python/perigee_lab/capi")
     (file,) = out.glob("*.whl")
     return file
 
@@ -83,6 +87,27 @@ def test_the_wheel_carries_the_agent_of_hosts_in_real_time(wheel):
     with zipfile.ZipFile(wheel) as opened:
         found = opened.getinfo("perigee_lab/hosts/perigee-hosts")
     assert found.external_attr >> 16 & 0o111
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_program_in_c_is_compiled_and_run_with_the_library_in_the_wheel(wheel, installed, tmp_path):
+    assert wheel.stat().st_size < 40e6
+    run, _ = installed
+
+    def output(flags):
+        program = tmp_path / "quic_stack"
+        source = ROOT / "crates/perigee-capi/examples/quic_stack.c"
+        call("cc", "-std=c99", "-Wall", "-Werror", source, *flags.split(), "-o", program)
+        return call(program, "bbr3", env={"PATH": os.defpath})
+
+    found = output(run("perigee", "capi", "--cflags", "--libs"))
+    assert found.startswith("bbr3: 1")
+    assert f"version {_core.__version__}" in found
+    if shutil.which("pkg-config"):
+        there = {**os.environ, "PKG_CONFIG_LIBDIR": run("perigee", "capi", "--pkgconfig").strip()}
+        assert output(call("pkg-config", "--cflags", "--libs", "perigee-cc", env=there)) == found
+        assert call("pkg-config", "--modversion", "perigee-cc", env=there).strip() == _core.__version__
 
 
 @pytest.mark.slow

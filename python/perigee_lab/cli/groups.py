@@ -42,7 +42,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "dissector",
     ),
     "Learned congestion control": ("train", "policy"),
-    "Maintenance": ("validate", "bench", "schema", "trust", "completion", "help"),
+    "Maintenance": ("validate", "bench", "schema", "capi", "trust", "completion", "help"),
 }
 
 # Former names, kept for one version: they work but are not listed.
