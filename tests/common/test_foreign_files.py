@@ -120,6 +120,21 @@ def test_a_run_into_a_foreign_folder_follows_no_link(cli: Cli, short: Path, tmp_
     assert "Traceback" not in done.stderr
 
 
+def test_a_judgement_into_a_foreign_folder_follows_no_link(
+    cli: Cli, short: Path, tmp_path: Path, victim: Victim
+) -> None:
+    (tmp_path / "cat").mkdir()
+    case = short.read_text(encoding="utf-8") + '[case]\nsource = "x"\n'
+    (tmp_path / "cat/a.toml").write_text(
+        case + '[[expect]]\nmetric = "goodput"\nat_least = "1 bit"\n', encoding="utf-8"
+    )
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/cat").symlink_to(victim.folder / "folder")
+    done = cli("judge", "cubic", "--catalogue", "cat", "--out", "out")
+    assert (done.returncode, victim.untouched()) == (2, True), done.stderr
+    assert "out/cat: it is a link; remove it" in done.stderr.replace("\n", " ")
+
+
 @pytest.mark.parametrize("dangling", [True, False])
 def test_a_lock_that_is_a_link_is_refused(
     cli: Cli, short: Path, tmp_path: Path, victim: Victim, dangling: bool

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from conftest import Cli
+from perigee_lab import _core
 from perigee_lab.cli.judge import _code as exit_code_of
 from perigee_lab.cli.judge import release_pair
 from perigee_lab.common.errors import CommandError
@@ -257,6 +258,51 @@ def test_cases_that_programs_cannot_run_are_not_available(tmp_path: Path) -> Non
     for command in ("", " "):
         with pytest.raises(ProgramError, match="is empty"):
             Pair(command, "c {host} {port}").check()
+
+
+@pytest.mark.parametrize("node", ["x;id>PWNED;:", "$(id)", "a b", "-x", "{qlog}", "x" * 61])
+def test_the_name_of_a_node_is_no_line_of_a_shell(tmp_path: Path, node: str) -> None:
+    ends = f'from = "client"\nto = "{node}"\n'
+    link = f'[[source.network.link]]\n{ends}rate = "10 Mbit"\ndelay = "10 ms"\n'
+    case = (
+        CASE.partition("[source.dumbbell]")[0]
+        + link
+        + f'[[flow]]\ncc = "*"\n{ends}[[expect]]\nmetric = "goodput"\nat_least = "1 bit"\n'
+    )
+    (tmp_path / "a.toml").write_text(case, encoding="utf-8")
+    [found] = catalogue.load(str(tmp_path))
+    why = programs.why_not(found, Pair("s {port}", "c {host} {port}"), SIMULATOR)
+    assert why is not None
+    assert f"its node {node!r} has no name that a command can have" in why
+
+
+def test_a_placeholder_is_filled_in_once() -> None:
+    values = dict.fromkeys(programs.PLACEHOLDERS, "x") | {"host": "{qlog}", "qlog": "y"}
+    assert programs.filled("c {host}:{qlog}", values) == ("/bin/sh", "-c", "c {qlog}:y")
+
+
+def test_programs_write_through_no_link(tmp_path: Path) -> None:
+    """Links in place of the folders of a catalogue, a case, its runs and its qlogs."""
+    (tmp_path / "cat").mkdir()
+    (tmp_path / "cat/a.toml").write_text(CASE.format("", 0.5), encoding="utf-8")
+    [case] = catalogue.load(str(tmp_path / "cat"))
+    pair, outside = Pair("s {port}", "c {host} {port} {qlog}"), tmp_path / "outside"
+    outside.mkdir()
+    for inside in ("out", "out/a", "out/a/programs"):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        (tmp_path / inside).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / inside).symlink_to(outside)
+        done = programs.run("cat", [case], pair, tmp_path / "out", backend=SIMULATOR)
+        assert "it is a link" in done.outcomes[0].problem, inside
+        (tmp_path / inside).unlink()
+    runs = tmp_path / "out/a/programs"
+    runs.mkdir(parents=True)
+    (runs / "seed1.qlog").symlink_to(outside)
+    with pytest.raises(_core.ScenarioError, match="programs"):
+        # The simulator has no hosts; the folder for qlogs is made before that is found.
+        programs.run("cat", [case], pair, tmp_path / "out", backend=SIMULATOR)
+    assert list(outside.iterdir()) == []
+    assert not (runs / "seed1.qlog").exists()
 
 
 @pytest.mark.parametrize("braces", ["${x}", "{1..3}", "{a,b}", "{{x}}", "{ x; }", "{X}", "{}"])

@@ -20,7 +20,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
-from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
+from perigee_lab.common.files import claimed, fresh_folder, inner, refuse_file, write_text, writing
 from perigee_lab.common.messages import complain
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
@@ -107,7 +107,7 @@ def command(
         with writing(folder), claimed(folder, fresh=out is None), on_termination():
             for name, cases in loaded.items():
                 keys: dict[str, Any] = {"force": force, "command": recorded(sys.argv)}
-                make = partial(run, name, cases, folder / names.as_folder(name), **keys)
+                make = partial(run, name, cases, inner(folder / names.as_folder(name)), **keys)
                 done += _with_bar(make, name, quiet=as_json)
             write_page(done, folder / "judge.html", given)
             write_text(folder / "judge.json", json.dumps(_as_data(done, given), indent=1) + "\n")

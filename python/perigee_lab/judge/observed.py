@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee_lab.common.files import RecordError, write_text
+from perigee_lab.common.files import RecordError, fresh, write_text
+from perigee_lab.common.reading import read_text
 from perigee_lab.measure.capture import Reading, import_capture
 from perigee_lab.measure.logs.model import Asked, LogError
 from perigee_lab.measure.logs.reader import read_log
+from perigee_lab.results import checked
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import Run, open_record
 from perigee_lab.runs.programs import SCHEME
@@ -168,7 +170,7 @@ def keep(folder: Path, key: str, sent: Sequence[Sent], duration_ns: int) -> None
         captured = _imported(folder / SENDERS, record.manifest.sample_ns, Path(made) / "capture")
         series = {s.flow: _series_of(captured, s, record) for s in sent}
     tables = observations(record, sent, series, duration_ns)
-    (folder / FOLDER).mkdir(exist_ok=True)
+    fresh(folder / FOLDER)
     for name, table in tables.items():
         pq.write_table(table, folder / FOLDER / f"{name}.parquet")
     write_text(folder / FOLDER / ABOUT, json.dumps({"key": key, "duration_ns": duration_ns}) + "\n")
@@ -179,22 +181,25 @@ def kept(folder: Path, key: str) -> Run | None:
 
     Raises RecordError if it is damaged.
     """
-    import pyarrow.parquet as pq
-
     about = folder / FOLDER / ABOUT
     if not about.is_file():
         return None
     try:
-        facts = json.loads(about.read_text(encoding="utf-8"))
+        facts = json.loads(read_text(about))
         if facts["key"] != key:
             return None
-        tables = {name: pq.read_table(folder / FOLDER / f"{name}.parquet") for name in TABLES}
+        tables = {name: _table(folder / FOLDER / f"{name}.parquet", name) for name in TABLES}
         duration_ns = int(facts["duration_ns"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, RecordError) as error:
         raise RecordError(f"{about.parent} is damaged ({error}): repeat the call with --force") from None
     record = open_record(folder)
     manifest = replace(record.manifest, duration_ns=duration_ns, simulated_ns=duration_ns)
     return Run(manifest, folder, tables | _without_rtts(record, tables["flow_totals"]))
+
+
+def _table(path: Path, name: str) -> pa.Table:
+    with checked.opened(path, name, None) as file:
+        return file.read()
 
 
 def _without_rtts(record: Run, totals: pa.Table) -> dict[str, pa.Table]:

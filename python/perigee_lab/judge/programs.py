@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from perigee_lab import _core
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import PerigeeError
-from perigee_lab.common.files import RecordError
+from perigee_lab.common.files import RecordError, fresh, inner, removed
 from perigee_lab.judge import observed
 from perigee_lab.judge.catalogue import Case, CatalogueError, Judgement, Outcome
 from perigee_lab.judge.observed import Sent
@@ -46,6 +45,9 @@ HEAD_START_NS = {False: 100_000_000, True: 1_000_000_000}
 PLACEHOLDERS = ("host", "port", "seconds", "bytes", "qlog")
 IN_BRACES = re.compile(r"(?<![${])\{([a-z]+)\}(?!\})")
 """What looks like a placeholder; variables and lists of the shell (`${x}`, `{1..3}`) do not."""
+FILLED_IN = re.compile("|".join(rf"\{{{p}\}}" for p in PLACEHOLDERS))
+HOST = re.compile(r"(?!-)[A-Za-z0-9-]{1,60}(?<!-)")
+"""Names of nodes that commands can have: those of hosts (RFC 1123, section 2.1), without a meaning to a shell."""
 CLIENT, SERVER = "client", "server"
 
 
@@ -123,6 +125,11 @@ def tasks(case: Case, seed: int, backend: Backend) -> list[Task] | str:
             return f"its flow {flow['name']!r} is app = {app!r}: a program sends all the time, or a number of bytes"
         start_ns = max(flow["start_ns"], head_ns)
         ends = flow["from"], flow["to"]
+        if odd := [node for node in ends if HOST.fullmatch(node) is None]:
+            return (
+                f"its node {odd[0]!r} has no name that a command can have: letters, digits and hyphens, at most 60; "
+                f"rename it in the case"
+            )
         found.append(Task(number, flow["name"], *ends, start_ns, flow["stop_ns"], keys.get("bytes")))
     if not found:
         return 'it has no flow under test (cc = "*")'
@@ -145,8 +152,7 @@ def why_not(case: Case, pair: Pair, backend: Backend) -> str | None:
 
 def filled(command: str, values: dict[str, str]) -> tuple[str, ...]:
     """The words of a command with its placeholders filled in; one with spaces is a line for the shell."""
-    for name in PLACEHOLDERS:
-        command = command.replace(f"{{{name}}}", values[name])
+    command = FILLED_IN.sub(lambda found: values[found[0][1:-1]], command)
     return ("/bin/sh", "-c", command) if any(c.isspace() for c in command) else (command,)
 
 
@@ -154,7 +160,7 @@ def programs_of(task: Task, pair: Pair, qlogs: Path) -> list[Program]:
     """Server and client of a flow; qlogs go into a folder for each."""
     at = {pair.sends: task.origin, CLIENT if pair.sends == SERVER else SERVER: task.target}
     values = {
-        "host": at[SERVER],
+        "host": quoting.shell(at[SERVER]),
         "port": str(task.port),
         "seconds": f"{(task.stop_ns - task.start_ns) / NS_PER_S:g}",
         "bytes": str(task.bytes or 0),
@@ -196,8 +202,8 @@ def run(
         runs: list[Run] = []
         problem, unable = "", False
         for seed in range(core.seed, core.seed + core.runs):
-            folder = run_folder(out / case.name, SCHEME, seed)
             try:
+                folder = run_folder(inner(inner(out) / case.name), SCHEME, seed)
                 found, problem = _one(case, seed, pair, folder, backend=backend, force=force, command=command)
             except (RecordError, _core.RunError) as error:
                 found, problem, unable = None, f"seed {seed}: {error}", True
@@ -223,7 +229,8 @@ def _one(
     found = tasks(case, seed, backend)
     assert not isinstance(found, str), "checked before"
     qlogs = folder.with_name(folder.name + ".qlog")
-    shutil.rmtree(qlogs, ignore_errors=True)
+    inner(folder.parent)
+    fresh(qlogs)
     try:
         started = [programs_of(t, pair, qlogs) for t in found]
         writable = [qlogs] if pair.has("qlog") and not backend.in_real_time else []
@@ -245,7 +252,7 @@ def _one(
             return observed.kept(folder, key), ""
         return None, problem
     finally:
-        shutil.rmtree(qlogs, ignore_errors=True)
+        removed(qlogs)
         for capture in folder.glob("*.pcapng"):
             capture.unlink()
 

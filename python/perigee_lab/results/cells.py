@@ -24,6 +24,7 @@ from perigee_lab.common.structures import Reader
 from perigee_lab.results import summary_cache
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.metrics import Row
+from perigee_lab.results.record import record_folders
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import SUMMARY, as_csv, refuse_mixed, spread
 
@@ -275,6 +276,22 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
         if progress is not None:
             progress(n + 1)
     return Sweep(folder, index, rows, origins, groups)
+
+
+def folders(folder: Path) -> list[Path]:
+    """Folders of the cells of a sweep that have complete runs. Raises RecordError."""
+    there = [folder / CELLS / cell.folder for cell in read_index(folder).cells]
+    return [cell for cell in there if record_folders(cell)]
+
+
+def table_of(folder: Path) -> str:
+    """Text of the table of a sweep, computed from the tables of its runs. Raises RecordError."""
+    index = read_index(folder)
+    rows: list[Row] = []
+    for cell in index.cells:
+        values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
+        rows += [{**values, **k.run} for _, k in summary_cache.read_all(folder / CELLS / cell.folder, cached=False)]
+    return as_csv(rows, Sweep(folder, index, rows).columns())
 
 
 def write_table(sweep: Sweep) -> None:

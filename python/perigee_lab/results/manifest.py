@@ -28,6 +28,8 @@ NEEDED = ("flows", "links", "events", "rtt", "flow_totals", "link_totals", "rout
 REMEDY = "run it again with --force"
 # Keys that depend on the machine and the time, and differ between repetitions of a run.
 OF_THE_MOMENT = ("version", "wall_s", "cpu_s", "finished", "host", "command", "files", "key")
+# Keys of real hosts, which are compared on their own.
+OF_HOSTS = ("kernel", "programs")
 
 WITHOUT_SAMPLES = ("capture", "log", "measure")
 """Backends of measurements, which need no sampling interval."""
@@ -157,15 +159,19 @@ class Manifest(Mapping[str, Any]):
         key = kernel.get("key") if isinstance(kernel, dict) else None
         return key if isinstance(key, str) else None
 
-    def differences(self, other: Manifest) -> list[str]:
-        """Keys that differ from another run's manifest, except those of machine and time."""
+    def differences(self, other: Manifest, *, same_version: bool = False) -> list[str]:
+        """Keys that differ from another run's manifest, except those of machine and time.
+
+        Of the same version both have the same keys; of others, only common ones are compared.
+        """
         ignored = {*OF_THE_MOMENT, "tables"}
         if self.record_format != other.record_format:
             ignored |= {"record_format", "events"}
             if same_ports(self.ports, other.ports):
                 ignored.add("ports")
         keys = [k for k in self.data if k in other.data and k not in ignored]
-        return [k for k in keys if self.data[k] != other.data[k]]
+        found = [k for k in keys if self.data[k] != other.data[k]]
+        return found + (sorted((self.data.keys() ^ other.data.keys()) - ignored - {*OF_HOSTS}) if same_version else [])
 
 
 def read(path: Path) -> Manifest:

@@ -71,11 +71,19 @@ def of(run: Run) -> Summary:
 
 def store(run: Run, folder: Path) -> None:
     """Writes the summary of a run to the folder of its tables. Raises OSError."""
-    kept = of(Run(run.manifest, folder))
+    write_text(folder / FILE, json.dumps(_as_data(of(Run(run.manifest, folder)))) + "\n")
+
+
+def _as_data(kept: Summary) -> dict[str, Any]:
     rows: dict[str, Any] = {"run": _encoded(kept.run), "flows": [_encoded(f) for f in kept.flows]}
     rows["groups"] = [_encoded(g) for g in kept.groups]
-    text = {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
-    write_text(folder / FILE, json.dumps(text) + "\n")
+    return {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
+
+
+def follows(run: Run, folder: Path) -> bool:
+    """Whether `read` returns for the folder of a run what its tables say. Raises RecordError."""
+    # Compared as text: of NaN, no two are equal.
+    return json.dumps(_as_data(read(folder))) == json.dumps(_as_data(of(Run(run.manifest, folder))))
 
 
 def read(folder: Path) -> Summary:
@@ -127,9 +135,9 @@ def _decoded(row: dict[str, Any]) -> Row:
     return {k: math.nan if v is None and k not in TEXTS else v for k, v in row.items()}
 
 
-def read_all(folder: Path) -> list[tuple[Path, Summary]]:
+def read_all(folder: Path, *, cached: bool = True) -> list[tuple[Path, Summary]]:
     """Folder and summary of each complete record under `folder`, sorted by scheme and seed."""
-    found = [(f, read(f)) for f in record_folders(folder)]
+    found = [(f, read(f) if cached else of(open_record(f))) for f in record_folders(folder)]
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
 

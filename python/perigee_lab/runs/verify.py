@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from perigee_lab.common.files import RecordError, sha256_of
 from perigee_lab.common.reading import read_bytes, regular
 from perigee_lab.extensions.congestion import find, recorded
 from perigee_lab.extensions.trust import Permission, PluginError, UntrustedError, permitted
-from perigee_lab.results import flow_file
+from perigee_lab.results import cells, flow_file, summary_cache
 from perigee_lab.results import manifest as manifests
 from perigee_lab.results.columns import LATER
 from perigee_lab.results.record import run_folder
@@ -39,16 +40,26 @@ UNREPEATABLE = {
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
-    """Verifies every record under `folder`, or those of an archive."""
+    """Verifies every record under `folder`, of runs or of a sweep, or those of an archive."""
     if is_archive(folder) and not folder.is_dir():
         return _verify_archive(open_archive(folder), rerun=rerun, trust=trust, as_json=as_json)
-    runs = find_records(folder)
-    found = [_verify(r, rerun=rerun, permission=Permission(everything=trust)) for r in runs]
-    if (folder / SUMMARY).is_file():
+    of_sweep = os.path.lexists(folder / cells.TABLE)
+    where = cells.folders(folder) if of_sweep else [folder]
+    at = [(one.name if of_sweep else "", r) for one in where for r in find_records(one)]
+    runs = [r for _, r in at]
+    permission = Permission(everything=trust)
+    found = [_verify(r, rerun=rerun, permission=permission) | ({"cell": cell} if cell else {}) for cell, r in at]
+    caches = [_verify_cache(r.folder, r) for r in runs if r.folder and os.path.lexists(r.folder / summary_cache.FILE)]
+    found += [c for c in caches if c["problems"]]
+    if os.path.lexists(folder / SUMMARY):
         found.append(_verify_summary(folder / SUMMARY, runs))
         needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
         if needed or (folder / flow_file.FILE).exists():
             found.append(_verify_flows(folder / flow_file.FILE, runs))
+    elif of_sweep:
+        found += _verify_sweep(folder, runs)
+    elif any(r.folder is not None and r.folder.absolute().parents[1] == folder.absolute() for r in runs):
+        found.append(_not_compared(folder / SUMMARY, "it is not there"))
     return _printed(found, as_json=as_json)
 
 
@@ -79,6 +90,7 @@ def _printed(found: list[dict[str, Any]], *, as_json: bool) -> int:
     else:
         for f in found:
             what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
+            what = f"{f['cell']}: {what}" if "cell" in f else what
             equal = "equal" if f.get("compared", True) else f.get("why", "not compared")
             print(f"{what}: {'; '.join(f['problems']) or equal}" + "".join(f" ({n})" for n in f.get("notes", [])))
     if any(f["problems"] for f in found):
@@ -131,6 +143,8 @@ def _contradictions(run: Run) -> list[str]:
         [] if m.conserved is not False else ["packets were not conserved: sent is not delivered + dropped + under way"]
     )
     problems += ["the run was stopped before its end"] if m.stopped else []
+    if m.backend in manifests.WITHOUT_SAMPLES and _has_keys(m.scenario_toml):
+        problems.append(f"the manifest says that it is of {UNREPEATABLE[m.backend]}, and has a scenario")
     if run.folder is not None and re.fullmatch(r"seed\d+", run.folder.name):
         here = run.folder.absolute()
         said = run_folder(here.parents[1], m.cc, m.seed)
@@ -146,6 +160,39 @@ def _contradictions(run: Run) -> list[str]:
         if written != flows[: len(written)]:
             problems.append("the flows of the manifest are not those of flow_totals.parquet")
     return problems
+
+
+def _has_keys(toml: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in toml.splitlines())
+
+
+def _verify_cache(folder: Path, run: Run) -> dict[str, Any]:
+    """Checks that the rows which are kept for sweeps follow from the tables."""
+    name = "/".join([*folder.parts[-2:], summary_cache.FILE])
+    try:
+        same = summary_cache.follows(run, folder)
+    except RecordError as error:
+        return {"file": name, "problems": [f"its record cannot be read: {error}"]}
+    return _followed(Path(name), same) | {"file": name}
+
+
+def _verify_sweep(folder: Path, runs: list[Run]) -> list[dict[str, Any]]:
+    """Checks that the tables of a sweep, and of each of its cells, follow from the runs."""
+    table = folder / cells.TABLE
+    if any(r.manifest.version != _core.__version__ for r in runs):
+        return [_not_compared(table, "another version of Perigee has written it")]
+    try:
+        same = read_bytes(table) == cells.table_of(folder).encode()
+    except OSError as error:
+        return [{"file": table.name, "problems": [f"it cannot be read: {error.strerror}"]}]
+    except RecordError as error:
+        return [{"file": table.name, "problems": [str(error)]}]
+    found = [_followed(table, same)]
+    for cell in sorted({r.folder.parents[1] for r in runs if r.folder is not None}):
+        if os.path.lexists(cell / SUMMARY):
+            of_cell = [r for r in runs if r.folder is not None and r.folder.parents[1] == cell]
+            found.append(_verify_summary(cell / SUMMARY, of_cell) | {"file": f"{cell.name}/{SUMMARY}"})
+    return found
 
 
 def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
@@ -291,9 +338,10 @@ def _rerun(run: Run, permission: Permission) -> list[str]:
     problems = [
         f"table {n} differs" for n in tables if n not in now.tables or _differs(tables[n], now.tables[n], hashes[n])
     ]
-    if run.manifest.version == _core.__version__:
+    current = run.manifest.version == _core.__version__
+    if current:
         problems += [f"the manifest has no table {n}" for n in now.tables if n not in tables]
-    problems += [f"the manifest's {key} differs" for key in run.manifest.differences(now)]
+    problems += [f"the manifest's {key} differs" for key in run.manifest.differences(now, same_version=current)]
     return problems + ([] if guests is None else _other_endings(run, guests))
 
 
