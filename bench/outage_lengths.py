@@ -5,7 +5,7 @@
 
 Runs differ only in the drawn lengths of the outages at handovers. Prints for each of the five runs, simulated as Linux
 6.12, the lengths that were drawn, the packets lost in outages, the ratio of Fig. 1d, and the first event of a flow that
-differs from run 1; then the same with one fixed length at all handovers in place of a drawn one. An outage begins with
+differs from run 1; then the same with one fixed length at all handovers in place of a drawn one. An outage starts with
 the loss of what is on the link. A sender without ACKs sends its next packet when the timer of a tail loss probe or of a
 retransmission expires; a length matters only if a packet arrives at the link before the outage ends.
 """
