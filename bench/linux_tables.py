@@ -69,7 +69,9 @@ def simulated(experiment: Experiment, runs: pd.DataFrame, data: Path | None = No
     def key(c: Case) -> tuple[str, ...]:
         return *(_number(c.labels[name]) for name in labels), c.cc, str(c.seed)
 
-    found = [c for c in linux.figure_cases(experiment, Ask(Size.FULL, data=data)) if key(c) in wanted]
+    # With recorded paths, the paths after LeoEM's rules are not among the cases, and the reverse.
+    every = [c for d in dict.fromkeys((data, None)) for c in linux.figure_cases(experiment, Ask(Size.FULL, data=d))]
+    found = list({key(c): c for c in every if key(c) in wanted}.values())
     return [beside.marked(replace(c, sets={**c.sets, **sets}), way) for way, sets in WAYS.items() for c in found]
 
 
@@ -78,14 +80,11 @@ def _number(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and value == int(value) else str(value)
 
 
-def added(source: Path, folder: Path) -> dict[str, Any]:
-    """Adds the runs on hosts of a folder of results to the tables, and returns the new notes."""
-    about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+def added(about: dict[str, Any], source: Path, new: pd.DataFrame) -> dict[str, Any]:
+    """The notes on tables with the further runs on hosts of a folder of results."""
     more = read_about(source)
-    runs = joined(read_csv(folder / "runs.csv"), new := read_csv(source / DATA / "runs.csv"))
-    write_csv(runs, folder / "runs.csv")
     s = about["simulated_s"] + more["simulated_s"] * len(new) / more["runs"]
-    whole = {"runs": len(runs), "simulated_s": s, "conserved": about["conserved"] and more["conserved"]}
+    whole = {"simulated_s": s, "conserved": about["conserved"] and more["conserved"]}
     return about | whole | {"made": both_made(about["made"], made.read(source))}
 
 
@@ -106,19 +105,22 @@ def both_made(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 def renew(experiment: Experiment, cache: Cache, results: Path | None, data: Path | None) -> list[str]:
     """Adds runs on hosts, if given, and writes the simulated tables again. Returns failures."""
     folder = TABLES / word_of(experiment)
-    source = results / experiment.name if results is not None else None
-    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    if source is not None and source.exists():
-        about = added(source, folder)
-    cases = simulated(experiment, read_csv(folder / "runs.csv"), data)
+    about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    runs = read_csv(folder / "runs.csv")
+    if results is not None and (source := results / experiment.name).exists():
+        new = read_csv(source / DATA / "runs.csv")
+        runs, about = joined(runs, new), added(about, source, new)
+    cases = simulated(experiment, runs, data)
     plan = Plan.of([experiment], Ask(Size.FULL), lambda _e, _a: cases)
     failures = [f"{experiment.name}: {f.case.cc}: {f.error}" for f in Runner(plan, cache, Machines(jobs=1)).run()]
-    if failures or len(cases) != 2 * about["runs"]:
-        return failures or [f"{experiment.name}: {len(cases)} simulated cases of {about['runs']} runs"]
+    if failures or len(cases) != 2 * len(runs):
+        return failures or [f"{experiment.name}: {len(cases)} simulated cases of {len(runs)} runs (--data?)"]
+    write_csv(runs, folder / "runs.csv")
     for name, frame in beside.tables(experiment, outcomes(plan, cache, experiment.name)).items():
         if name.split("-")[0] in WAYS and not name.endswith("series"):
             write_csv(frame, folder / f"{name}.csv")
     cost = took(plan, cache, experiment.name)
+    about["runs"] = len(runs)
     about["simulated"] = {"version": _core.__version__, "commit": made.commit(), "runs_s": cost and round(cost)}
     about["tables"] = {p.name: checksum(p) for p in sorted(folder.glob("*.csv"))}
     about.pop("packet_hops", None)
