@@ -46,14 +46,14 @@ class Part:
 
 
 PARTS = {
-    "fig-1d": Part("leo-cc/fairness", "ratio", ("cubic", "bbr3"), {"path": ["SD-NY BP"]}),
+    "fig-1d": Part("leo-cc/fairness", "ratio", tuple(linux.SCHEMES), {"path": ["SD-NY BP"]}),
     "fig-4": Part(
         "leo-cc/inter-rtt", "ratio", tuple(linux.SCHEMES), {"queue_bdp": ["1.0"], "cuts": ["0"], "rtt_ms": ["100"]}
     ),
     "fig-6": Part(
         "leo-cc/parking-lot",
         "ratio",
-        ("cubic", "bbr3"),
+        tuple(linux.SCHEMES),
         {"queue_bdp": ["1.0"], "rtt_ms": ["100"], "bottlenecks": ["3"]},
     ),
     "fig-7": Part("leo-cc/efficiency", "inflation", tuple(linux.SCHEMES), {"flows": ["5"]}),

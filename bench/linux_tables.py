@@ -7,8 +7,8 @@ Runs on hosts take hours and are kept, with the commit that made them; the simul
 minutes. Both models are simulated again for every row of `runs.csv`; --data has the recorded paths, if rows are of
 them. With --add, rows of a folder of results (`perigee study run EXPERIMENT --backend linux --out OUT`) are added
 first; a row with the labels, scheme and seed of an existing one is an error. EXPERIMENT is one such as
-leo-cc/fairness; by default all that have tables. Then write the page: `perigee study report --backend linux
---from docs/studies --docs docs/studies`.
+leo-cc/fairness; by default all that have tables. Then write the page: `perigee study report --backend linux --docs
+docs/studies`.
 """
 
 from __future__ import annotations

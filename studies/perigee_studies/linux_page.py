@@ -55,10 +55,11 @@ KEPT = ("size", "runs", "simulated_s", "conserved", "full_runs", "full_s")
 
 @dataclass(frozen=True)
 class Origin:
-    """Provenance of the runs on Linux hosts."""
+    """Provenance of runs."""
 
     runs_s: float | None = None
     command: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Notes:
     tables: Mapping[str, str]
     """Checksums of the tables by file."""
     made: Origin
+    simulated: Origin = Origin()
+    """That of the simulated cases, if they were run apart (`bench/linux_tables.py`)."""
 
 
 @dataclass(frozen=True)
@@ -280,6 +283,8 @@ def _summary(found: Sequence[Side]) -> list[str]:
         f"Times are of one core of a busy machine; all runs of these at the full size would take {hours:.0f} h. "
         "Every run is stored when it ends: the same command continues, and one with other labels adds runs."
     )
+    if apart := dict.fromkeys(side.about.simulated.commit for side in found if side.about.simulated.commit):
+        text += f" The simulated cases are of commit {' and '.join(apart)}."
     commands = "\n".join(f"{side.about.made.command} --kernel NAME" for side in found)
     return [*lines, "", *_prose(text), "", "```text", commands, "```"]
 

@@ -416,7 +416,23 @@ def paths_used(t: Tables) -> str:
         mine = list(dict.fromkeys(t["runs"].loc[t["runs"]["network"] == network, "path"]))
         if mine:
             said.append(f"{', '.join(mine)} {'was' if len(mine) == 1 else 'were'} {how}")
-    return f"Here {'; '.join(said)}." if said else ""
+    return f"Here {'; '.join(said)}. {_alike(t['runs'])}".strip() if said else ""
+
+
+def _alike(runs: pd.DataFrame) -> str:
+    """States where runs with other lengths of outages have identical results."""
+    values = [name for name in runs if name not in {"run", "seed"}]
+    counts = []
+    for labels, rows in runs.groupby(["path", "network", "cc"], sort=False):
+        if (different := len(rows[values].drop_duplicates())) < len(rows):
+            counts.append(f"{labels[0]}{ROWS[labels[1]]} {style.label(labels[2])} {different} of {len(rows)}")
+    if not counts:
+        return ""
+    return (
+        "Runs differ in the lengths of outages alone. A length has no effect where no packet arrives at the link until "
+        "it is up again, as the sender waits for a timer (an example is on the page on Linux's stack); then runs are "
+        f"identical, and an interval over them is too narrow. Different results: {', '.join(counts)} runs."
+    )
 
 
 METHOD = """Paths logged by LeoEM (a line per second) with what its emulator breaks: links between satellites lose
