@@ -52,6 +52,24 @@ def test_a_sweep_has_a_record_and_a_row_for_each_combination(cli: Cli, tmp_path:
     assert "has a sweep of demand.active, demand.gateway" in other.stderr
 
 
+def test_failures_after_a_shortened_end_are_left_out_with_a_warning(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=20, more=FAIL)
+    late = "demand.failure.0: no effect: it is at 600 s, the run ends at 600 s; use a longer run.duration"
+    done = cli("demand", "run", "s.toml", "--set", "run.duration=10 min", "--out", "short")
+    assert done.returncode == 0, done.stderr
+    (said,) = (line for line in done.stdout.splitlines() if "no effect" in line)
+    assert said.startswith("warning: ")
+    assert said.endswith(late)
+    assert late in (tmp_path / "short/report.html").read_text(encoding="utf-8")
+    record = Record(tmp_path / "short")
+    assert record.start["failures"] == []
+    swept = cli("demand", "sweep", "s.toml", "--set", "run.duration=10 min,20 min", "--out", "swept")
+    assert swept.returncode == 0, swept.stderr
+    (said,) = (line for line in swept.stdout.splitlines() if "no effect" in line)
+    assert said.startswith("  1 of 2 cells: ")
+    assert said.endswith(late)
+
+
 def test_the_scenario_and_zip_define_a_sweep_as_well(cli: Cli, tmp_path: Path) -> None:
     more = '[sweep]\nzip = true\n"demand.gateway" = ["nearest", "balanced"]\n"demand.step" = ["60 s", "30 s"]\n'
     scenario(tmp_path, minutes=10, more=more)

@@ -94,6 +94,38 @@ def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, 
     assert json.loads(cell.read_text(encoding="utf-8"))["warnings"] == []
 
 
+def test_a_sweep_prints_the_warnings_of_its_cells_each_once(cli: Cli, tiny: Path) -> None:
+    change = '[[change]]\nat = "250 ms"\nrate = "1 Mbit"\n'
+    tiny.write_text(TINY + change, encoding="utf-8")
+    sweep = ("sweep", tiny, "--cc", "cubic", "--runs", 2, "--no-plots", "--out")
+    done = cli(*sweep, "all", "--set", "run.duration=200 ms", "--set", "port.bottleneck.queue=1bdp,2bdp")
+    assert done.returncode == 0, done.stderr
+    late = "change.0: no effect: it is at 250 ms, the run ends at 200 ms; use a longer run.duration"
+    (said,) = (line for line in done.stderr.splitlines() if "no effect" in line)
+    assert said.endswith(late)
+    assert "cells:" not in said
+    some = cli(*sweep, "some", "--set", "run.duration=200 ms,300 ms", "--json")
+    assert some.returncode == 0, some.stderr
+    (warning,) = (w for w in json.loads(some.stdout)["warnings"] if "no effect" in w)
+    assert warning.startswith("1 of 2 cells: ")
+    assert warning.endswith(late)
+    alone = cli("run", tiny, "--cc", "cubic", "--no-report", "--set", "run.duration=200 ms")
+    assert alone.returncode == 0
+    assert late in alone.stderr
+
+
+def test_a_sweep_prints_the_warnings_of_its_runs_each_once(cli: Cli, tiny: Path) -> None:
+    values = "port.bottleneck.queue=1 packets,9 packets"
+    done = cli("sweep", tiny, "--cc", "cubic", "--runs", 2, "--no-plots", "--set", values)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if "single packet" in line]
+    assert {line[: line.index("the queue")] for line in said} == {"  2 of 4 runs: "}
+    assert len(set(said)) == len(said)
+    # Summaries of completed runs have them as well.
+    again = cli("sweep", tiny, "--cc", "cubic", "--runs", 2, "--no-plots", "--set", values, "--json")
+    assert [f"  {w}" for w in json.loads(again.stdout)["warnings"] if "single packet" in w] == said
+
+
 @pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_its_table_is_that_of_one_that_was_not(cli: Cli, begin: Begin, tiny: Path) -> None:
     tiny.write_text(TINY.replace("300 ms", "20 s"), encoding="utf-8")

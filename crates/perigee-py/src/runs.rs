@@ -107,6 +107,11 @@ impl Scenario {
     fn files(&self) -> Vec<PathBuf> {
         self.0.files.clone()
     }
+    /// About the file itself: keys without effect, former names.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.remarks.clone()
+    }
 
     /// Programs of the scenario: see `programs.rs`.
     #[getter]

@@ -361,6 +361,33 @@ fn handovers_after_the_end_are_not_reached_where_an_override_shortens_the_run() 
 }
 
 #[test]
+fn changes_and_failures_after_the_end_are_not_reached_where_an_override_shortens_the_run() {
+    let text = "[run]\nduration = \"120 s\"\n[source.constellation]\npreset = \"iridium\"\n[node.g]\nkind = \"station\"\n\
+        place = \"London\"\n[demand]\nset = \"cities\"\ncount = 3\nterminals = 1000\n\
+        [[demand.failure]]\ngateway = \"g\"\nat = \"15 s\"\n[[demand.failure]]\ngateway = \"g\"\nat = \"60 s\"\n\
+        [[change]]\non = \"g\"\nat = \"60 s\"\noutage = \"15 s\"\n";
+    let counts = |s: &Scenario| (s.changes.len(), s.demand.as_ref().unwrap().keys.failure.len());
+    assert_eq!(counts(&read(text, &[]).unwrap()), (1, 2));
+    let short = read(text, &["run.duration=60 s"]).unwrap();
+    assert_eq!(counts(&short), (0, 1));
+    let says = [
+        "change.0: no effect: it is at 60 s, the run ends at 60 s; use a longer run.duration",
+        "demand.failure.1: no effect: it is at 60 s, the run ends at 60 s",
+    ];
+    assert_eq!(short.remarks.len(), 2, "{:?}", short.remarks);
+    assert!(short.remarks.iter().zip(says).all(|(r, says)| r.contains(says)), "{:?}", short.remarks);
+    let again = read(&short.resolved_toml, &[]).unwrap();
+    assert_eq!((counts(&again), again.remarks.len()), ((0, 1), 0), "{:?}", again.remarks);
+    for (text, sets) in [
+        (text.replace("120 s", "60 s"), vec![]),
+        (text.into(), vec!["run.duration=60 s", "change=[{on=\"g\", at=\"60 s\", outage=\"15 s\"}]"]),
+    ] {
+        let e = read(&text, &sets).map(|_| ()).unwrap_err();
+        assert!(e.contains("change.0.at: must be before the end of the run (60 s)"), "{e}");
+    }
+}
+
+#[test]
 fn keys_that_wait_for_another_one_are_refused_without_it() {
     let sky = GOOD.replace("[source.dumbbell]\nrtt = \"50 ms\"", "[source.constellation]\npreset = \"starlink-shell1\"\n[node.a]\nplace = \"London\"\n[node.b]\nplace = \"Paris\"");
     let sky = sky.replace("[port.bottleneck]", "[port.ground]");

@@ -231,9 +231,12 @@ def sweep(
             found = sweeps.execute(planned, out, force=force, threads=threads, begin=_begin_cell)
     if as_json:
         rows = json.loads(found.to_json(orient="records"))
-        print(json.dumps({"out": str(out), "keys": [a.key for a in planned.index.axes], "cells": rows}, indent=1))
+        shown = {"out": str(out), "keys": [a.key for a in planned.index.axes], "cells": rows}
+        print(json.dumps(shown | ({"warnings": planned.warnings} if planned.warnings else {}), indent=1))
         return
     _print_sweep(found, [a.key for a in planned.index.axes])
+    if planned.warnings:
+        print("Warnings:\n  " + "\n  ".join(planned.warnings))
     print(f"table: {out / 'sweep.csv'}, a row per combination; its column folder names the record")
 
 

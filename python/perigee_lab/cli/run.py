@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +25,7 @@ from perigee_lab.cli.options import (
     machines_of,
     schemes_of,
 )
+from perigee_lab.cli.output import print_warnings
 from perigee_lab.common.errors import stop
 
 
@@ -85,8 +85,7 @@ def command(
         stop(f"--threads divides a run of the simulator, but the backend is {on.name}: remove one of them")
     loaded = given.scenario(scenario, overrides, tle, trust=trust, as_json=as_json)
     refuse_idle(loaded, on)
-    if loaded.core.sweep() and not as_json:
-        print(f"{scenario}: [sweep] is for `perigee sweep`; this runs the scenario without it", file=sys.stderr)
+    print_warnings(loaded.core.warnings)
     if dry:
         check_free(save_job, force=force)
         dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)

@@ -28,6 +28,7 @@ from perigee_lab.cli.options import (
     machines_of,
     schemes_of,
 )
+from perigee_lab.cli.output import print_warnings
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED
@@ -87,6 +88,7 @@ def command(
     with writing(out or RUNS):
         given: dict[str, Any] = {"backend": on, "zip_values": zip_values, "trust": trust}
         plan = _planned(scenario, single, axes, schemes_of(cc), given, quiet=as_json)
+        print_warnings(plan.warnings)
         if dry:
             _print_plan(plan, as_json=as_json)
             return 0
@@ -116,11 +118,15 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], out
     if as_json:
         shown = {"out": str(folder), "keys": done.keys, "cells": done.means(usual_columns(done)), "failed": plan.failed}
         shown |= {"groups": done.groups} if done.groups else {}
+        warnings = [*plan.warnings, *done.warnings]
+        shown |= {"warnings": warnings} if warnings else {}
         shown |= {"expectations": [f.as_data() for f in findings]} if findings else {}
         print(json.dumps(finite(shown), indent=1))
     else:
         print_cells(done, usual_columns(done))
         print_groups(done, usual_columns(done))
+        if done.warnings:
+            print("Warnings:\n  " + "\n  ".join(done.warnings))
         print(
             f"table: {folder / 'sweep.csv'}, a row per run"
             + (f"; {len(drawn)} plots in {folder / 'plots'}" * bool(drawn))

@@ -86,6 +86,7 @@ class Start:
     gateways: tuple[Gateway, ...]
     plans: tuple[Plan, ...]
     failures: tuple[Failure, ...]
+    warnings: tuple[str, ...]
     scenario: str = field(metadata={"free": True})
 
 

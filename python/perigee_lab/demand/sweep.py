@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import RecordError, inner, make_ready, write_text
 from perigee_lab.demand import paired, record
 from perigee_lab.results import cells
+from perigee_lab.results.beside import counted
 from perigee_lab.results.cells import CELLS, TABLE, Axis, Cell, Index
 from perigee_lab.runs.scenario import open_file
 from perigee_lab.runs.sweep import axes_of, combinations, folder_of
@@ -32,6 +35,8 @@ class DemandSweep:
 
     index: Index
     scenarios: tuple[Scenario, ...]
+    warnings: list[str]
+    """Those of all cells, each once."""
 
 
 def plan(
@@ -48,14 +53,16 @@ def plan(
     zip_values = zip_values or base.core.sweep_zip()
     made: list[Cell] = []
     scenarios: list[Scenario] = []
+    warned: Counter[str] = Counter()
     for values in combinations(every, zip_values=zip_values):
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
         by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
         scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
-        _core.Demand(scenario.core)
+        warned.update(json.loads(_core.Demand(scenario.core).describe())["warnings"])
         made.append(Cell(folder_of(every, values), values))
         scenarios.append(scenario)
-    return DemandSweep(Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values), tuple(scenarios))
+    index = Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values)
+    return DemandSweep(index, tuple(scenarios), counted(warned, len(made), "cells"))
 
 
 def execute(

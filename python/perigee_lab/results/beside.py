@@ -13,7 +13,7 @@ from perigee_lab.results.metrics import Row, flow_rows
 from perigee_lab.results.summary import by_scheme, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from perigee_lab.results.run import Run
 
@@ -205,3 +205,8 @@ def said_once(lines: Iterable[str]) -> list[str]:
 
 def _count(n: float, what: str) -> str:
     return f"{n:g} {what}" + ("" if n == 1 else "s")
+
+
+def counted(warned: Mapping[str, int], of: int, what: str) -> list[str]:
+    """Warnings with the number of runs or cells that have them, unless it is that of all."""
+    return said_once(text if n == of else f"{n} of {of} {what}: {text}" for text, n in warned.items())

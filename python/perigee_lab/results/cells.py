@@ -12,6 +12,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from perigee_lab.common.quantities import NUMBER, quantity
 from perigee_lab.common.reading import MOST_TEXT, opened, read_text
 from perigee_lab.common.structures import Reader
 from perigee_lab.results import summary_cache
+from perigee_lab.results.beside import counted
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.metrics import Row
 from perigee_lab.results.record import record_folders
@@ -81,18 +83,28 @@ class Sweep:
         rows: list[Row],
         origins: list[Row] | None = None,
         groups: list[Row] | None = None,
+        warned: Mapping[str, int] | None = None,
     ) -> None:
         """Rows have the swept keys and the columns of summary.csv, one per run.
 
-        `origins` are their sources; `groups` are rows of groups of flows, with the column `group`.
+        `origins` are their sources; `groups` are rows of groups of flows, with the column `group`;
+        `warned` has the warnings of the runs, each with the number of runs that have it.
         """
         self.folder, self.index, self.rows = folder, index, rows
-        self.origins, self.groups = origins or [], groups or []
+        self.origins, self.groups, self.warned = origins or [], groups or [], dict(warned or {})
 
     @property
     def keys(self) -> list[str]:
         """The swept keys."""
         return [a.key for a in self.index.axes]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the runs, each once; those of some runs with their number.
+
+        Empty for a sweep opened from its table.
+        """
+        return counted(self.warned, len(self.rows), "runs")
 
     @property
     def title(self) -> str:
@@ -263,6 +275,7 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
     rows: list[Row] = []
     origins: list[Row] = []
     groups: list[Row] = []
+    warned: Counter[str] = Counter()
     for n, cell in enumerate(index.cells):
         where = folder / CELLS / cell.folder
         values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
@@ -272,10 +285,11 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
             write_text(where / SUMMARY, summary_cache.summary_csv([k for _, k in found]))
         rows += [{**values, **k.run} for _, k in found]
         groups += [{**values, **g} for _, k in found for g in k.groups]
+        warned.update(w for _, k in found for w in dict.fromkeys(k.warnings))
         origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]
         if progress is not None:
             progress(n + 1)
-    return Sweep(folder, index, rows, origins, groups)
+    return Sweep(folder, index, rows, origins, groups, warned)
 
 
 def folders(folder: Path) -> list[Path]:

@@ -48,6 +48,8 @@ class Summary:
     """A row per group of flows."""
     about: dict[str, Any]
     """Origin, from the manifest: the keys of `ABOUT`."""
+    warnings: tuple[str, ...] = ()
+    """Those of the manifest."""
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +68,7 @@ def of(run: Run) -> Summary:
     made = run.manifest
     about = {n: made.get(n) for n in ABOUT}
     groups = [{k: v for k, v in row.items() if k != "background"} for row in run.by_group]
-    return Summary(run.summary, flows, count, groups, about)
+    return Summary(run.summary, flows, count, groups, about, tuple(made.warnings))
 
 
 def store(run: Run, folder: Path) -> None:
@@ -77,6 +79,7 @@ def store(run: Run, folder: Path) -> None:
 def _as_data(kept: Summary) -> dict[str, Any]:
     rows: dict[str, Any] = {"run": _encoded(kept.run), "flows": [_encoded(f) for f in kept.flows]}
     rows["groups"] = [_encoded(g) for g in kept.groups]
+    rows["warnings"] = kept.warnings
     return {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
 
 
@@ -119,7 +122,11 @@ def _validated(found: dict[str, Any]) -> Summary:
     if wrong or not all(isinstance(about.get(k), str | None) for k in ("key", "version", "finished")):
         raise ValueError("invalid origin")
     groups = [_decoded(g) for g in found["groups"]]
-    return Summary(_decoded(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
+    warnings = found["warnings"]
+    if not isinstance(warnings, list) or not all(isinstance(w, str) for w in warnings) or names.problem_in(warnings):
+        raise ValueError("invalid warnings")
+    about = {n: about.get(n) for n in ABOUT}
+    return Summary(_decoded(found["run"]), flows, count, groups, about, tuple(warnings))
 
 
 def _decoded(row: dict[str, Any]) -> Row:

@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, ma
 from perigee_lab.common.quantities import repeated
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.results import cells, dataset
+from perigee_lab.results.beside import counted
 from perigee_lab.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
 from perigee_lab.results.run import Results
 from perigee_lab.runs.backends import SIMULATOR, Backend
@@ -63,6 +65,12 @@ class SweepPlan:
     def cost(self) -> Cost:
         """Estimated cost of all runs."""
         return sum((c.times(p.size) for c, p in zip(self.costs, self.plans, strict=True)), Cost())
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings about the scenarios of the cells, each once; those of some cells with their number."""
+        of = Counter(w for core in self.cores for w in dict.fromkeys(core.warnings))
+        return counted(of, len(self.cores), "cells")
 
     def into(self, out: Path, *, force: bool = False) -> SweepPlan:
         """The plan with a folder. Raises RecordError if that has other content, unless `force`."""

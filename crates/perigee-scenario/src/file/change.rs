@@ -8,6 +8,7 @@ use crate::file::grammar::Only;
 use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, LONG_DRAW, SHORT_DRAW};
+use crate::file::run::RunSpec;
 use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
@@ -94,15 +95,22 @@ pub struct ChangeSpec {
 }
 
 impl Change {
-    pub(crate) fn spec(self, duration: Nanos, problems: &mut Vec<Problem>) -> ChangeSpec {
-        if self.at >= duration {
-            let why = format!("must be before the end of the run ({duration})");
-            problems.push(self.written.problem("at", why));
-        }
+    pub(crate) fn spec(self, run: &RunSpec, problems: &mut Vec<Problem>) -> ChangeSpec {
+        run.check_before_end(self.at, &self.written, problems);
         some_effect(&self.written, problems, &["rate", "delay", "rtt", "loss", "outage"]);
         let Change { at, on, direction, rate, delay, rtt, loss, outage, mode, written } = self;
         let to = Changes { rate, delay, rtt, loss, outage };
         ChangeSpec { when: When::At(at), on, direction, to, mode, place: written.place.clone(), written }
+    }
+}
+
+impl ChangeSpec {
+    /// A warning about itself if the run was shortened at a higher level and ends before it.
+    pub(crate) fn cut_off(&self, run: &RunSpec) -> Option<Problem> {
+        match self.when {
+            When::At(at) => run.cut_off(at, &self.written),
+            _ => None,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::file::node::NodeSpec;
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
+use crate::file::run::RunSpec;
 use perigee_timeline::GeoPoint;
 use perigee_units::{files, BitRate, Nanos};
 use std::path::PathBuf;
@@ -134,17 +135,30 @@ pub const ACTIVITY: [f64; 24] = [
     0.76, 0.84, 0.92, 0.98, 1.00, 0.96, 0.85,
 ];
 
+impl DemandSpec {
+    /// Failures that are not reached since the run was shortened at a higher level.
+    pub(crate) fn cut_off(&self, run: &RunSpec) -> Vec<Problem> {
+        self.keys.failure.iter().filter_map(|f| run.cut_off(f.at, &f.written)).collect()
+    }
+
+    /// Without the failures that are not before the end of the run.
+    pub(crate) fn within(mut self, run: &RunSpec) -> Self {
+        self.keys.failure.retain(|f| f.at < run.duration);
+        self
+    }
+}
+
 impl Demand {
     /// Reads the files of the section and checks it against the nodes and the length of the run.
     pub(crate) fn spec(
         self,
         nodes: &[NodeSpec],
-        duration: Nanos,
+        run: &RunSpec,
         problems: &mut Vec<Problem>,
     ) -> Option<DemandSpec> {
         let before = problems.len();
-        self.check_times(duration, problems);
-        self.check_gateways(nodes, duration, problems);
+        self.check_times(run.duration, problems);
+        self.check_gateways(nodes, run, problems);
         let cells = self.cells().map_err(|p| problems.push(p)).ok();
         let activity = self.activity().map_err(|p| problems.push(p)).ok();
         if self.plan.iter().map(|p| p.share).sum::<f64>() <= 0.0 && !self.plan.is_empty() {
@@ -192,7 +206,7 @@ impl Demand {
         }
     }
 
-    fn check_gateways(&self, nodes: &[NodeSpec], duration: Nanos, problems: &mut Vec<Problem>) {
+    fn check_gateways(&self, nodes: &[NodeSpec], run: &RunSpec, problems: &mut Vec<Problem>) {
         let names = || nodes.iter().filter(|n| n.kind == "station").map(|n| n.name.as_str());
         if names().next().is_none() {
             let p = self.written.problem("gateway", "no gateway is defined");
@@ -200,10 +214,7 @@ impl Demand {
             return;
         }
         for f in &self.failure {
-            if f.at >= duration {
-                problems
-                    .push(f.written.problem("at", format!("must be before the end of the run ({duration})")));
-            }
+            run.check_before_end(f.at, &f.written, problems);
             problems.extend(unknown(&f.written, "gateway", &f.gateway, &names().collect::<Vec<_>>()));
         }
     }

@@ -70,8 +70,7 @@ impl Handover {
     /// Whether the duration is from a higher level than the times, such as `--set run.duration=10s`: then
     /// handovers after the end are not reached.
     fn gives_way(&self, run: &RunSpec) -> bool {
-        let duration = run.written.place_of("duration");
-        self.unreached(run).iter().all(|p| p.place.as_ref().is_some_and(|at| duration.is_above(at)))
+        self.unreached(run).iter().all(|p| p.place.as_ref().is_some_and(|at| run.is_shortened_above(at)))
     }
 
     /// The keys without effect since the duration was shortened at a higher level.

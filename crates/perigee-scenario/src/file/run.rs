@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[run]`: duration, seed and recording.
 
-use crate::file::error::Problem;
+use crate::file::checked::Checked;
+use crate::file::error::{Place, Problem};
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, MAX_DURATION};
@@ -27,6 +28,29 @@ parameters! {
 }
 
 impl RunSpec {
+    /// Whether the duration is from a higher level than a value at this place, such as
+    /// `--set run.duration=10s`: then what is after the end is not reached.
+    pub(crate) fn is_shortened_above(&self, place: &Place) -> bool {
+        self.written.place_of("duration").is_above(place)
+    }
+
+    /// Rejects a time (`at` of a section) that is not before the end, unless the run was shortened
+    /// at a higher level.
+    pub(crate) fn check_before_end(&self, at: Nanos, section: &Checked, problems: &mut Vec<Problem>) {
+        if at >= self.duration && !self.is_shortened_above(section.place_of("at")) {
+            let why = format!("must be before the end of the run ({})", self.duration);
+            problems.push(section.problem("at", why));
+        }
+    }
+
+    /// A warning about a section if the run was shortened at a higher level and ends before its time.
+    pub(crate) fn cut_off(&self, at: Nanos, section: &Checked) -> Option<Problem> {
+        let place = section.place_of("at");
+        let is_later = at >= self.duration && self.is_shortened_above(place);
+        let why = format!("no effect: it is at {at}, the run ends at {}", self.duration);
+        is_later.then(|| Problem::new(&section.path, why).at(place).hint("use a longer run.duration"))
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         if self.warmup >= self.duration {
             let why = format!("must be shorter than the run ({})", self.duration);

@@ -148,8 +148,7 @@ impl Scenario {
                 let resolved_toml = crate::file::write::toml(&table.without(&idle));
                 let remarks = old_names.into_iter().chain(remarks.iter().map(Problem::to_string));
                 let remarks = remarks.chain(crate::file::sweep::remark(&s.sweep)).collect();
-                let handover = s.handover.within(&s.run);
-                Ok(Scenario { profile, remarks, resolved_toml, handover, ..s })
+                Ok(Scenario { profile, remarks, resolved_toml, ..s.within() })
             }
             _ => Err(ScenarioError(problems)),
         }
@@ -159,8 +158,19 @@ impl Scenario {
         let (run, flows, sweep) = (&self.run, &self.flows[..], &self.sweep.axes[..]);
         let schemes = unused_telemetry::Schemes { flows, tables: &self.cc, sweep };
         let starts = unused_starts::problems(&self.slow_start, run, flows, sweep);
-        let handovers = self.handover.cut_off(run).into_iter().map(|p| (p, true)).collect();
-        [starts, unused_telemetry::problems(&self.ports, &schemes), handovers].concat()
+        let changes = self.changes.iter().filter_map(|c| c.cut_off(run));
+        let failures = self.demand.iter().flat_map(|d| d.cut_off(run));
+        let later = self.handover.cut_off(run).into_iter().chain(changes).chain(failures);
+        let later = later.map(|p| (p, true)).collect();
+        [starts, unused_telemetry::problems(&self.ports, &schemes), later].concat()
+    }
+
+    /// Without forced handovers, changes and failures that are not before the end of the run.
+    fn within(mut self) -> Self {
+        self.handover = self.handover.within(&self.run);
+        self.changes.retain(|c| !matches!(c.when, When::At(at) if at >= self.run.duration));
+        self.demand = self.demand.map(|d| d.within(&self.run));
+        self
     }
 }
 
@@ -219,7 +229,7 @@ impl Reader<'_> {
             let p = Problem::new("demand", why).at(demand.place());
             self.problems.push(p.hint("[demand] requires a [source.constellation]"));
         }
-        let demand = top.demand.and_then(|d| d.spec(&nodes, run.duration, self.problems));
+        let demand = top.demand.and_then(|d| d.spec(&nodes, &run, self.problems));
         let matrices: Vec<_> = top.flow.iter().filter_map(|f| f.matrix.clone()).collect();
         let flows = top.flow.into_iter().map(|f| f.spec(run.duration, &nodes, self.problems));
         let flows: Vec<_> = flows.collect();
@@ -229,7 +239,7 @@ impl Reader<'_> {
         programs::check(&programs, &flows, self.problems);
         flow::check_groups(&flows, self.problems);
         top.expect.iter().for_each(|e| e.check_groups(&flows, self.problems));
-        let changes = top.change.into_iter().map(|c| c.spec(run.duration, self.problems));
+        let changes = top.change.into_iter().map(|c| c.spec(&run, self.problems));
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));
         let jitter = self.jitter(top.jitter, source.as_ref());

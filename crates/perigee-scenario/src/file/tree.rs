@@ -54,7 +54,7 @@ pub struct Entry {
 }
 
 impl Table {
-    /// A copy without the values at these dotted keys.
+    /// A copy without the values at these dotted keys; those of lists are numbered (`change.0`).
     pub fn without(&self, keys: &[String]) -> Table {
         let mut left = self.clone();
         if !keys.is_empty() {
@@ -72,21 +72,18 @@ impl Table {
                 format!("{path}.{name}")
             }
         };
-        self.0.retain(|e| !keys.contains(&dotted(e)));
-        for entry in &mut self.0 {
+        self.0.retain_mut(|entry| {
             let here = dotted(entry);
+            if keys.contains(&here) {
+                return false;
+            }
             match &mut entry.item.value {
                 Raw::Table(t) => t.remove(keys, &here),
-                Raw::List(all) => {
-                    for (i, item) in all.iter_mut().enumerate() {
-                        if let Raw::Table(t) = &mut item.value {
-                            t.remove(keys, &format!("{here}.{i}"));
-                        }
-                    }
-                }
+                Raw::List(all) => return !removed_all(all, keys, &here),
                 _ => {}
             }
-        }
+            true
+        });
     }
 
     /// The entry of `key`.
@@ -96,6 +93,20 @@ impl Table {
     fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
         self.0.iter_mut().find(|e| e.key == key)
     }
+}
+
+/// Removes values of a list by their numbers, and from those that stay; whether none is left.
+fn removed_all(all: &mut Vec<Item>, keys: &[String], path: &str) -> bool {
+    let mut number = 0..;
+    let count = all.len();
+    all.retain_mut(|item| {
+        let here = format!("{path}.{}", number.next().unwrap_or(usize::MAX));
+        if let Raw::Table(t) = &mut item.value {
+            t.remove(keys, &here);
+        }
+        !keys.contains(&here)
+    });
+    all.is_empty() && count > 0
 }
 
 /// A key of `[sweep]` and its values.

@@ -198,7 +198,7 @@ impl Setting {
             record_links: keys.record_links,
             duration: scenario.run.duration,
             threshold_bps: bps(keys.threshold),
-            warnings: [c.remarks(), sky.warnings().to_vec()].concat(),
+            warnings: [scenario.remarks.clone(), c.remarks(), sky.warnings().to_vec()].concat(),
             sky,
         })
     }
