@@ -308,6 +308,7 @@ def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path
         ('file = "gateways.csv"', 'set = "cities"\nkind = "terminal"\ncount = 2', "no gateway is defined"),
         ("active = 0.1", "active = 1.5", "active"),
         ("active = 0.1", 'activity = "gateways.csv"', 'has no column "hour"'),
+        ("active = 0.1", 'activity = "flatt"', "or one of residential, flat"),
         ("weight = 2", 'weight = 2\n[[demand.capacity]]\ncell = "Rom"\ndown = "1 Gbit"', 'did you mean "Rome"'),
         ("weight = 2", 'weight = 2\n[[demand.capacity]]\ncell = "Rome"', "without them it has no effect"),
         ("weight = 2", 'weight = 2\n[[demand.capacity]]\nup = "1 Gbit"', "give either gateways or cells"),

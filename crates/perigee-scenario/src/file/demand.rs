@@ -3,24 +3,60 @@
 
 use crate::file::cell_shares;
 use crate::file::cells::{self, Cell, MAX_CELLS};
-use crate::file::checked::Checked;
-use crate::file::error::Problem;
+use crate::file::checked::{Checked, Part};
+use crate::file::error::{Place, Problem};
+use crate::file::field::FromPart;
 use crate::file::grammar::Only;
 use crate::file::node::NodeSpec;
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use crate::file::run::RunSpec;
+use crate::file::tree;
 use perigee_timeline::GeoPoint;
 use perigee_units::{files, BitRate, Nanos};
 use std::path::PathBuf;
 
+/// Names of curves of activity.
+const CURVES: &[&str] = &["residential", "flat"];
 const STEP: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
 /// Names that a message lists.
 const MOST_LISTED: usize = 100;
 /// Most cells with traffic by gravity: the model compares all pairs.
 const MAX_GRAVITY: usize = 10_000;
 const INTERVAL: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
+
+/// Curve of activity over the day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// [`ACTIVITY`].
+    Residential,
+    /// That of the busy hour at all times.
+    Flat,
+    /// From a file.
+    File(PathBuf),
+}
+
+impl FromPart for Activity {
+    const SHAPES: u64 = <String as FromPart>::SHAPES;
+
+    fn from_part(part: &Part, place: &Place) -> Option<Self> {
+        Some(match String::from_part(part, place)?.as_str() {
+            "residential" => Activity::Residential,
+            "flat" => Activity::Flat,
+            file => Activity::File(tree::resolve(place, file)),
+        })
+    }
+}
+
+impl Activity {
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Activity::File(path) => Some(path),
+            Activity::Residential | Activity::Flat => None,
+        }
+    }
+}
 
 parameters! {
     /// `[demand]`.
@@ -32,7 +68,7 @@ parameters! {
     terminals: Option<u64> = optional(Notation::Int(1, 10_000_000_000), "number of terminals in all cells, distributed in proportion to population; default: the column terminals of the file");
     mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "minimum elevation for terminals; default: that of the constellation");
     active: f64 = key(Notation::Share(0.0, 1.0), "0.05", "fraction of the terminals that is active in the busy hour");
-    activity: Option<PathBuf> = optional(Notation::File, "CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, below");
+    activity: Activity = key(Notation::WordOrFile(CURVES), "residential", "activity by local solar time, relative to the busy hour: residential = a bundled curve, below; flat = that of the busy hour at all times; or a CSV file with columns hour, share");
     spread: String = key(Notation::Word(&["balanced", "even", "nearest"]), "balanced", "distribution of a cell's terminals over the satellites in view: balanced = fewer to satellites with many terminals in view; even; nearest = all to the nearest");
     satellites: usize = key(Notation::Int(1, 64), "4", "maximum number of satellites that serve a cell, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
     gateway: String = key(Notation::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: nearest = the nearest by path; balanced = distributed over the nearest ones, less to gateways with much traffic");
@@ -174,11 +210,8 @@ impl Demand {
         if problems.len() > before {
             return None;
         }
-        let files = [&self.file, &self.activity, &self.exchanges, &self.shares]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
+        let files = [self.file.as_ref(), self.activity.file(), self.exchanges.as_ref(), self.shares.as_ref()];
+        let files = files.into_iter().flatten().cloned().collect();
         Some(DemandSpec {
             cells: cells?,
             activity: activity?,
@@ -315,11 +348,19 @@ impl Demand {
     }
 
     fn activity(&self) -> Result<Vec<(f64, f64)>, Problem> {
-        let Some(file) = &self.activity else {
-            return Ok(ACTIVITY.iter().enumerate().map(|(h, s)| (h as f64, *s)).collect());
+        let file = match &self.activity {
+            Activity::Residential => {
+                return Ok(ACTIVITY.iter().enumerate().map(|(h, s)| (h as f64, *s)).collect());
+            }
+            Activity::Flat => return Ok(vec![(0.0, 1.0)]),
+            Activity::File(file) => file,
         };
         let wrong = |why: String| self.written.problem("activity", format!("{}: {why}", file.display()));
-        let text = files::read(file).map_err(|why| self.written.problem("activity", why))?;
+        let unread = |why| {
+            let p = self.written.problem("activity", why);
+            p.hint(format!("give the path of a CSV file, or one of {}", CURVES.join(", ")))
+        };
+        let text = files::read(file).map_err(unread)?;
         cells::curve(&text).map_err(wrong)
     }
 }

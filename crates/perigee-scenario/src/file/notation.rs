@@ -52,6 +52,8 @@ pub enum Notation {
     Word(&'static [&'static str]),
     /// One of these words, or a Python function: "file.py:name", the file relative to the scenario.
     WordOrFunction(&'static [&'static str]),
+    /// One of these words, or the path of a file, relative to the scenario.
+    WordOrFile(&'static [&'static str]),
     /// The name of a scheme, or this word.
     Scheme(&'static str),
     /// Any text.
@@ -150,6 +152,7 @@ impl Notation {
             Notation::Length(..) => Shape::Metres,
             Notation::Word(_)
             | Notation::WordOrFunction(_)
+            | Notation::WordOrFile(_)
             | Notation::Scheme(_)
             | Notation::Text
             | Notation::Instant
@@ -255,6 +258,7 @@ impl Notation {
             Notation::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
             Notation::WordOrFunction(words) => word(text, words),
             Notation::Scheme(word) => scheme(text, word),
+            Notation::WordOrFile(_) => Notation::File.text(text),
             Notation::Text | Notation::File if text.is_empty() => Err(Refusal::new("must not be empty")),
             Notation::Text | Notation::File | Notation::Instant => Ok(Val::Text(text.into())),
             _ => Err(Refusal::mistyped(&Raw::Text(text.into()), &self.allowed())),
@@ -295,6 +299,7 @@ impl Notation {
             }
             Notation::Text => "text".into(),
             Notation::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
+            Notation::WordOrFile(words) => format!("{}, or {}", words.join(", "), Notation::File.allowed()),
             Notation::File => "a file path, relative to this file".into(),
             Notation::OneOrMany(notation) => format!("{}, or a list of these", notation.allowed()),
         }

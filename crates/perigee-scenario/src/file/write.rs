@@ -29,7 +29,10 @@ fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, to
 
 fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
     match (&item.value, content) {
-        (Raw::Text(t), Some(Content::Value(Notation::File))) => {
+        (Raw::Text(t), Some(Content::Value(Notation::WordOrFile(words)))) if words.contains(&t.as_str()) => {
+            toml::Value::String(t.clone())
+        }
+        (Raw::Text(t), Some(Content::Value(Notation::File | Notation::WordOrFile(_)))) => {
             toml::Value::String(resolve(&item.place, t).display().to_string())
         }
         (Raw::Text(t), Some(Content::Value(Notation::WordOrFunction(_)))) => {

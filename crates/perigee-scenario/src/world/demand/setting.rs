@@ -374,6 +374,11 @@ mod tests {
             let expected = c.terminals * 0.05 * curve_at(&s.activity, local_h);
             assert!((s.active_terminals(cell, noon) / expected - 1.0).abs() < 1e-9);
         }
+        let flat = setting("activity = \"flat\"\n");
+        for t in [0, 6 * 3600, 15 * 3600 + 1] {
+            assert_eq!(flat.active_terminals(1, Nanos::from_secs(t)), flat.cells[1].terminals * 0.05);
+        }
+        assert_eq!(setting("activity = \"residential\"\n").activity, s.activity);
         assert!((curve_at(&[(6.0, 0.2), (18.0, 1.0)], 12.0) - 0.6).abs() < 1e-12);
         assert!((curve_at(&[(6.0, 0.2), (18.0, 1.0)], 0.0) - 0.6).abs() < 1e-12);
         assert_eq!(curve_at(&[(6.0, 0.2)], 1.0), 0.2);
