@@ -163,7 +163,9 @@ impl Replay {
         };
         let (capacity, len, head) = (number(0)?, number(1)?, number(2)?);
         let expected = len.checked_mul(WIDTH * 4 + 5).and_then(|n| n.checked_add(24));
-        if expected != Some(bytes.len()) || len > capacity || head >= capacity.max(1) {
+        let roomy = capacity >= 2 * HISTORY && len <= capacity;
+        // Before it is full, the next frame follows the last one.
+        if expected != Some(bytes.len()) || !roomy || head >= capacity || (len < capacity && head != len) {
             return Err(wrong());
         }
         let words =
@@ -222,5 +224,10 @@ mod tests {
         assert_eq!(Replay::load(&bytes).unwrap(), replay);
         assert!(Replay::load(&bytes[..bytes.len() - 1]).is_err());
         assert!(Replay::load(&[255; 24]).is_err());
+        assert!(Replay::load(&[0; 24]).is_err(), "a buffer without room for a frame");
+        let mut elsewhere = Replay::new(64);
+        elsewhere.push(&stream(3.0, 50));
+        elsewhere.head = 3;
+        assert!(Replay::load(&elsewhere.save()).is_err(), "a gap between the last frame and the next");
     }
 }
