@@ -3,12 +3,14 @@
 
 python docs/make/judge_matrix.py [--out FOLDER] [--jobs N]    # all runs, some 20 minutes on two cores
 python docs/make/judge_matrix.py --from FOLDER                # from the results of an earlier call
+python docs/make/judge_matrix.py --add SCHEME                 # runs of one scheme, added to the page
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,16 +53,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--from", dest="made", type=Path, help="folder of an earlier call of perigee judge")
     parser.add_argument("--out", type=Path, default=ROOT / "runs/matrix")
+    parser.add_argument("--add", help="a scheme whose rows the page gets or changes")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     folder = given.made or given.out
     if given.made is None:
-        words = ["judge", ",".join(SCHEMES), "--catalogue", "rfc9743", "--out", str(folder), "--jobs", str(given.jobs)]
+        schemes = given.add or ",".join(SCHEMES)
+        words = ["judge", schemes, "--catalogue", "rfc9743", "--out", str(folder), "--jobs", str(given.jobs)]
         done = subprocess.run([sys.executable, "-m", "perigee_lab", *words], check=False)
         if done.returncode not in (0, 4, 5):
             return done.returncode
     results = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
-    PAGE.write_text(page(results["catalogues"]), encoding="utf-8")
+    if given.add is None:
+        text = page(results["catalogues"])
+    else:
+        text = added(PAGE.read_text(encoding="utf-8"), results["catalogues"][0])
+    PAGE.write_text(text, encoding="utf-8")
     return 0
 
 
@@ -71,19 +79,36 @@ def page(judgements: list[dict[str, Any]]) -> str:
     lines.append("| | " + " | ".join(f"{n}" for n in range(1, len(cases) + 1)) + " | ✓ |")
     lines.append("|---|" + ":-:|" * len(cases) + "--:|")
     for j in judgements:
-        marks = [f"[{SIGNS[c['verdict']]}](#{j['cc'].replace('_', '-')}-{c['case'][:2]})" for c in j["cases"]]
-        name = f"[{j['cc']}](cc/{j['cc']}.md)" if (ROOT / f"docs/reference/cc/{j['cc']}.md").exists() else j["cc"]
-        lines.append(f"| {name} | {' | '.join(marks)} | {j['verdicts']['passed']} |")
+        lines.append(marks(j))
     lines += ["", "## Cases", "", "| | case | source | purpose |", "|--:|---|---|---|"]
     lines += [f"| {n} | {c['title']} | {c['source']} | {c['purpose']} |" for n, c in enumerate(cases, 1)]
     for j in judgements:
-        lines += ["", f"## {j['cc']}", "", f"`perigee judge {j['cc']} --catalogue rfc9743`", ""]
-        lines += [
-            "| case | verdict | first expectation that is not met, and its value | records |",
-            "|---|---|---|---|",
-        ]
-        lines += [row(j["cc"], n, c) for n, c in enumerate(j["cases"], 1)]
+        lines += section(j)
     return "\n".join(lines) + "\n"
+
+
+def marks(j: dict[str, Any]) -> str:
+    """The line of a scheme in the matrix."""
+    signs = [f"[{SIGNS[c['verdict']]}](#{j['cc'].replace('_', '-')}-{c['case'][:2]})" for c in j["cases"]]
+    name = f"[{j['cc']}](cc/{j['cc']}.md)" if (ROOT / f"docs/reference/cc/{j['cc']}.md").exists() else j["cc"]
+    return f"| {name} | {' | '.join(signs)} | {j['verdicts']['passed']} |"
+
+
+def section(j: dict[str, Any]) -> list[str]:
+    """The lines of a scheme's cases."""
+    lines = ["", f"## {j['cc']}", "", f"`perigee judge {j['cc']} --catalogue rfc9743`", ""]
+    lines += ["| case | verdict | first expectation that is not met, and its value | records |", "|---|---|---|---|"]
+    return lines + [row(j["cc"], n, c) for n, c in enumerate(j["cases"], 1)]
+
+
+def added(text: str, j: dict[str, Any]) -> str:
+    """The page with the rows of a scheme, in place of earlier ones or at the end."""
+    matrix, cases, rest = (part.splitlines() for part in re.split(r"(?=^## (?:Cases|newreno)$)", text, flags=re.M))
+    matrix = [line for line in matrix if not line.startswith(f"| [{j['cc']}]")]
+    matrix[len(matrix) - 1 : len(matrix) - 1] = [marks(j)]
+    sections = re.split(r"(?=^## )", "\n".join(rest) + "\n", flags=re.M)
+    kept = "".join(s.rstrip("\n") + "\n\n" for s in sections if s and not s.startswith(f"## {j['cc']}\n"))
+    return "\n".join([*matrix, *cases, ""]) + kept.rstrip("\n") + "\n" + "\n".join(section(j)) + "\n"
 
 
 def row(cc: str, n: int, case: dict[str, Any]) -> str:
