@@ -20,11 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perigee_lab.common.reading import parsed_json
+
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
     from perigee_studies.model import Keep
 
 FORMAT = 1
+MOST_UNPACKED = 128 << 20
+"""Limit for the arrays and the JSON of a digest in bytes, thousands of times the usual size."""
 QUANTILES = np.linspace(0.0, 1.0, 201)
 
 Floats = npt.NDArray[np.float64]
@@ -102,23 +106,34 @@ class Digest:
         """Deserialises the result of `to_bytes`.
 
         Raises:
-            ValueError: the archive is damaged.
+            ValueError: the archive is damaged, or exceeds the limits.
         """
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                text = json.loads(archive.read("digest.json"))
-                arrays = {
-                    n.removesuffix(".npy"): np.load(io.BytesIO(archive.read(n)), allow_pickle=False).astype(float)
-                    for n in archive.namelist()
-                    if n.endswith(".npy")
-                }
-        except (zipfile.BadZipFile, KeyError, OSError, EOFError) as error:
+                if (size := sum(e.file_size for e in archive.infolist())) > MOST_UNPACKED:
+                    raise ValueError(f"it would unpack to {size:,} bytes, at most {MOST_UNPACKED:,} are read")
+                text = parsed_json(archive.read("digest.json"))
+                named = [n for n in archive.namelist() if n.endswith(".npy")]
+                arrays = {n.removesuffix(".npy"): _array(archive.read(n)) for n in named}
+        except (zipfile.BadZipFile, KeyError, OSError, EOFError, MemoryError) as error:
             raise ValueError(f"damaged digest: {error}") from error
         columns = {n.removeprefix("c_"): a for n, a in arrays.items() if n.startswith("c_")}
         routes = [(t, p, list(nodes)) for t, p, nodes in text["routes"]]
         events = [(t, k, f, v) for t, k, f, v in text["events"]]
         busy = arrays.get("busy", np.empty((0, 5)))
         return Digest(text["flows"], arrays["t_s"], columns, arrays["rtt_ms"], routes, events, text["info"], busy)
+
+
+def _array(data: bytes) -> Floats:
+    """An array. Raises ValueError unless it has the numbers that `to_bytes` writes, in all of the data."""
+    file = io.BytesIO(data)
+    major, _ = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+    shape, _, kind = read(file)
+    if kind.kind != "f" or kind.itemsize < 4 or math.prod(shape) * kind.itemsize != len(data) - file.tell():
+        raise ValueError(f"an array of {shape} {kind} is not one of a digest")
+    found: Floats = np.load(io.BytesIO(data), allow_pickle=False).astype(float)
+    return found
 
 
 def _member(name: str) -> zipfile.ZipInfo:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -17,6 +18,8 @@ else:
 MIB = 1 << 20
 MOST_TEXT = 256 * MIB
 """Limit for a manifest, a summary or a text table in bytes: 100 times the size for large runs."""
+MOST_VALUES = 4_000_000
+"""Limit for the values of JSON that is parsed completely: 10 times those of the manifest of a large run."""
 MOST_DATA = 4 << 30
 """Limit for a file that is read piecewise, or for its hash, in bytes."""
 
@@ -87,6 +90,28 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
     """The content as text in UTF-8. Raises UnicodeDecodeError for other encodings."""
     return read_bytes(path, most).decode("utf-8")
+
+
+def counted(text: bytes | str) -> tuple[int, int]:
+    """Commas, and lists and objects, of JSON: with one more, a bound for its values.
+
+    Parsing takes up to 200 bytes of memory for each, much more than the text may have.
+    """
+    if isinstance(text, bytes):
+        return text.count(b","), text.count(b"[") + text.count(b"{")
+    return text.count(","), text.count("[") + text.count("{")
+
+
+def parsed_json(text: bytes | str, most: int = MOST_VALUES, **options: Any) -> Any:
+    """The content of JSON of at most `most` values, which are counted first; `options` of `json.loads`.
+
+    Raises:
+        ValueError: it is invalid, or has more values.
+        RecursionError: it is nested too deeply.
+    """
+    if sum(counted(text)) > most:
+        raise ValueError(f"it has more than {most:,} values")
+    return json.loads(text, **options)
 
 
 def parsed_toml(text: str) -> dict[str, Any]:

@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from perigee_lab.common import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 T = TypeVar("T")
+
+
+MOST_SHOWN = 60
+"""Characters of an invalid value in a message."""
 
 
 class Reader:
@@ -32,8 +36,8 @@ class Reader:
 
     def wrong(self, key: str, value: Any, wanted: str) -> Exception:
         """The error for an invalid value."""
-        shown = json.dumps(value, ensure_ascii=True, default=str)
-        shown = shown if len(shown) <= 60 else shown[:60] + " …"
+        shown = _start_of(value)
+        shown = shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + " …"
         return self.error(f"{self.path}: {key or 'it'} is {shown}, must be {wanted}")
 
     def missing(self, key: str) -> Exception:
@@ -100,6 +104,38 @@ class Reader:
 def _hints(kind: type) -> dict[str, Any]:
     """The types of a structure's fields, cached: manifests contain thousands of structures."""
     return typing.get_type_hints(kind)
+
+
+def _start_of(value: Any) -> str:
+    """JSON of a value, of which a large one has only the start."""
+    found = ""
+    for piece in _pieces(value):
+        found += piece
+        if len(found) > MOST_SHOWN:
+            break
+    return found
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """Pieces of JSON, each short."""
+    if isinstance(value, Mapping):
+        yield "{"
+        for i, (k, v) in enumerate(value.items()):
+            yield ", " if i else ""
+            yield from _pieces(str(k))
+            yield ": "
+            yield from _pieces(v)
+        yield "}"
+    elif isinstance(value, (list, tuple)):
+        yield "["
+        for i, v in enumerate(value):
+            yield ", " if i else ""
+            yield from _pieces(v)
+        yield "]"
+    elif isinstance(value, str):
+        yield json.dumps(value[: MOST_SHOWN + 1])
+    else:
+        yield json.dumps(value, default=str)
 
 
 _WORDS = {float: "a number", int: "an integer", str: "text", bool: "true or false"}

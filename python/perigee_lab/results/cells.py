@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common import names, quoting
 from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.common.quantities import NUMBER, quantity
-from perigee_lab.common.reading import MOST_TEXT, opened, read_text
+from perigee_lab.common.reading import MOST_TEXT, opened, parsed_json, read_text
 from perigee_lab.common.structures import Reader
 from perigee_lab.results import summary_cache
 from perigee_lab.results.beside import counted
@@ -250,7 +250,7 @@ def read_index(folder: Path) -> Index:
     """Reads the index of a sweep. Raises RecordError."""
     path = folder / INDEX
     try:
-        found = json.loads(read_text(path))
+        found = parsed_json(read_text(path))
     except OSError as error:
         if not folder.exists():
             raise RecordError(f"{folder}: no such folder") from None

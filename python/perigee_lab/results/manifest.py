@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee_lab.common.files import RecordError
-from perigee_lab.common.reading import read_text
+from perigee_lab.common.reading import parsed_json, read_text
 from perigee_lab.common.structures import Reader, json_problem, kind_of
 from perigee_lab.results.format_1 import same_ports
 
@@ -188,7 +188,7 @@ def read(path: Path) -> Manifest:
 def of_text(text: str, path: Path, remedy: str = REMEDY) -> Manifest:
     """Parses the text of a manifest; `path` and `remedy` are for messages. Raises ManifestError."""
     try:
-        found = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        found = parsed_json(text, parse_float=_finite, parse_constant=_finite)
         # JSON accepts lone surrogates, UTF-8 does not.
         json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import stat
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from perigee_lab.common import names
 from perigee_lab.common.files import NO_LINKS, RecordError, removed, sha256_of
-from perigee_lab.common.reading import opened, parsed_toml
+from perigee_lab.common.reading import MOST_VALUES, opened, parsed_json, parsed_toml
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions import trust
 from perigee_lab.extensions.trust import Permission, UntrustedError
@@ -51,6 +50,8 @@ FILES, RECORDS, ADDED = "files", "records", "added"
 MOST_ENTRIES = 50_000
 MOST_INDEX = 64 << 20
 """Limit for the index, the jobs, the scenario, a manifest, and the directory of the ZIP file in bytes."""
+MOST_LISTED = 20 * MOST_ENTRIES
+"""Limit for the values of the index."""
 MOST_MANIFESTS = 1 << 30
 """Limit for all manifests together in bytes."""
 MOST_ARCHIVE = 64 << 30
@@ -433,7 +434,7 @@ def check_name(name: str, path: Path) -> None:
 
 
 def _index(path: Path, data: bytes) -> Index:
-    found = _json(path, INDEX, data)
+    found = _json(path, INDEX, data, MOST_LISTED)
     made = found.get("pack_format") if isinstance(found, dict) else None
     if isinstance(made, int) and made != FORMAT:
         raise ArchiveError(f"{path}: pack_format {made} is of another version of Perigee; this one reads {FORMAT}")
@@ -441,9 +442,9 @@ def _index(path: Path, data: bytes) -> Index:
     return reader.structure(Index, found)
 
 
-def _json(path: Path, name: str, data: bytes) -> Any:
+def _json(path: Path, name: str, data: bytes, most: int = MOST_VALUES) -> Any:
     try:
-        return json.loads(data)
+        return parsed_json(data, most)
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{path} is damaged: {name} is no JSON ({json_problem(error)})") from None
 

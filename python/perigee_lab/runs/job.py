@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, write_text
-from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
+from perigee_lab.common.reading import MOST_DATA, parsed_json, read_bytes, read_text
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions.closure import closure
 from perigee_lab.extensions.congestion import file_of
@@ -221,7 +221,7 @@ class _File:
 def read(path: Path) -> list[Job]:
     """Reads the jobs in a file. Raises JobError."""
     try:
-        found = json.loads(read_text(path))
+        found = parsed_json(read_text(path))
     except OSError as error:
         raise JobError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

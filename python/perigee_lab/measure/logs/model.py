@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 from perigee_lab.common.errors import PerigeeError
 
 NS_PER_S = 10**9
+MOST_LOG_VALUES = 6_500_000
+"""Maximum number of values of a log in JSON: 100 MB of a qlog, which take 0.7 GB of memory."""
 MAX_TOLD = 5
 """Maximum number of unparsed lines that are quoted."""
 UNITS: dict[str, dict[str, float]] = {

@@ -8,11 +8,11 @@ acknowledged and lost.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from perigee_lab.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError, at, instant_ns, number
+from perigee_lab.common.reading import counted, parsed_json
+from perigee_lab.measure.logs.model import MOST_LOG_VALUES, NS_PER_S, Asked, Flow, Log, LogError, at, instant_ns, number
 
 SEPARATOR = "\x1e"
 METRICS = {"recovery:metrics_updated", "quic:recovery_metrics_updated", "recovery_metrics_updated"}
@@ -38,6 +38,8 @@ BLOCKED_COLUMN = "log.blocked_frames"
 """Number of `BLOCKED` frames sent so far, in logs that contain frames of flow control."""
 MOST_RANGE = 1 << 20
 """Maximum number of packets in one range of an acknowledgement."""
+MOST_RECORD_VALUES = 100_000
+"""Maximum number of values in a record of a sequence, such as an event."""
 EPOCH_MS = 1e11
 """Times above this are since 1970."""
 
@@ -181,23 +183,29 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     log = Log("qlog")
     traces: list[_Trace] = []
     whole: list[str] = []
+    first: Any = None
+    counts = 0
     damaged: list[int] = []
     for where, text in _records(lines):
-        data = _object(text) if traces or not whole else None
+        data = _object(text, MOST_RECORD_VALUES if traces else MOST_LOG_VALUES) if traces or not whole else None
         if traces and data is None:
             # A truncated record, for instance: the next one is complete again (RFC 7464, section 2.1).
             damaged.append(where)
         elif data is None:
             # JSON over several lines, or damaged input.
             whole.append(text)
+            counts += 1 + sum(counted(text))
+            if counts > MOST_LOG_VALUES:
+                raise LogError(f"it has more than {MOST_LOG_VALUES:,} values: JSON is read completely; split it")
         elif at(data, "traces") is not None or (not traces and at(data, "trace") is None and at(data, "name") is None):
             whole.append(text)
+            first = data
         elif at(data, "trace") is not None:
             traces.append(_Trace(data["trace"], len(traces) + 1))
         elif traces:
             traces[-1].event(data, log, f"line {where}")
     if not traces:
-        traces = _whole("\n".join(whole), log)
+        traces = _whole(first if len(whole) == 1 else _object("\n".join(whole), MOST_LOG_VALUES), log)
     elif damaged:
         many = f"{len(damaged)} records are" if len(damaged) > 1 else "a record is"
         log.remarks.append(f"{many} damaged and left out, the first in line {damaged[0]}: counts may be too low")
@@ -226,17 +234,16 @@ def _records(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
                 yield where, text
 
 
-def _object(text: str) -> Any:
+def _object(text: str, most: int) -> Any:
     try:
-        found = json.loads(text)
+        found = parsed_json(text, most)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _whole(text: str, log: Log) -> list[_Trace]:
+def _whole(data: Any, log: Log) -> list[_Trace]:
     """Traces of a qlog that is a single JSON document."""
-    data = _object(text.strip().lstrip(SEPARATOR))
     rows = at(data, "traces")
     if not isinstance(rows, list):
         raise LogError("its JSON is damaged or breaks off, or has no traces")

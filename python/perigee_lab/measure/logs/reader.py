@@ -5,21 +5,28 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from perigee_lab.common.reading import counted
 from perigee_lab.measure.logs import pings, qlog, tables, transfers
-from perigee_lab.measure.logs.model import Asked, Log, LogError
+from perigee_lab.measure.logs.model import MOST_LOG_VALUES, Asked, Log, LogError
 
 HEAD_CHARS = 1 << 16
 # JSON is read into memory completely; iperf3 writes about 300 bytes per stream and interval.
-MAX_JSON_CHARS = 1 << 28
+MAX_JSON_CHARS = 1 << 27
+MOST_JSON_LINES = 1_000_000
 MAX_LINE_CHARS = 1 << 16
 MAX_CHARS = 1 << 30
-"""Text of a log, unpacked: 20 million lines of ping."""
+"""Text of a log: 20 million lines of ping."""
+MOST_UNPACKED = 1 << 28
+MOST_RATIO = 200
+"""Limits for what gzip unpacks to: bytes, and the ratio to the size of the file, above `FREE` bytes."""
+FREE = 1 << 20
 MOST_NS = 1 << 62
 MOST_SPAN_NS = 100 * 366 * 86_400 * 10**9
 GZIP = b"\x1f\x8b"
@@ -76,7 +83,7 @@ def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
         if name is None:
             name = next((n for n, (known, _) in BY_LINES.items() if n != "table" and known(head)), None)
         if name in BY_JSON or name == "speedtest" or (name is None and head.lstrip()[:1] in "{["):
-            return _json(head + opened.read(MAX_JSON_CHARS), asked, name)
+            return _json(_text(head, opened), asked, name)
         if name is None and tables.is_table(head):
             name = "table"
         if name is None:
@@ -121,14 +128,28 @@ def _check(flow: int, what: str, value: object, least: int) -> None:
         raise LogError(f"flow {flow}: {what} is {shown}, which is impossible: a line of it is damaged")
 
 
+def _text(head: str, opened: IO[str]) -> str:
+    """The rest of a text after its head, in memory of at most twice `MAX_JSON_CHARS`."""
+    parts, size = [head], len(head)
+    while part := opened.read(HEAD_CHARS):
+        parts.append(part)
+        # Python keeps a text with four bytes for each character if one of them is outside of ASCII.
+        size += len(part) if part.isascii() else 4 * len(part)
+        if size > MAX_JSON_CHARS:
+            raise LogError(f"it is larger than {MAX_JSON_CHARS >> 20} MB: JSON is read completely; split it")
+    return "".join(parts)
+
+
 def _json(text: str, asked: Asked, name: str | None) -> Log:
-    if len(text) > MAX_JSON_CHARS:
-        raise LogError(f"it is larger than {MAX_JSON_CHARS >> 20} MB: JSON is read as a whole; split it")
+    if sum(counted(text)) > MOST_LOG_VALUES:
+        raise LogError(f"it has more than {MOST_LOG_VALUES:,} values: JSON is read completely; split it")
     data = pings.first_json(text)
     for known, (matches, read) in BY_JSON.items():
         if name in (None, known) and matches(data):
             return read(data, asked)
     results = [("it", data)] if transfers.is_speedtest(data) and "\n{" not in text.strip() else None
+    if results is None and text.count("\n") > MOST_JSON_LINES:
+        results = []
     if results is None:
         results = transfers.lines_of_json(enumerate(text.splitlines(), 1))
     if name == "speedtest" or any(transfers.is_speedtest(r) for _, r in results):
@@ -143,8 +164,35 @@ def _open(file: Path) -> IO[str]:
         packed = raw.read(2) == GZIP
     with gzip.open(file, "rb") if packed else file.open("rb") as plain:
         encoding = "utf-16" if plain.read(2) in UTF16 else "utf-8-sig"
-    opener: Callable[..., IO[str]] = gzip.open if packed else open
-    return opener(file, "rt", encoding=encoding, errors="replace", newline=None)
+    if not packed:
+        return file.open(encoding=encoding, errors="replace", newline=None)
+    return io.TextIOWrapper(io.BufferedReader(_Unpacked(file)), encoding=encoding, errors="replace", newline=None)
+
+
+class _Unpacked(io.RawIOBase):
+    """What gzip unpacks, within the limits. Raises LogError beyond them."""
+
+    def __init__(self, file: Path) -> None:
+        size = file.stat().st_size
+        self.most = min(MOST_UNPACKED, max(FREE, MOST_RATIO * size))
+        self.file = gzip.GzipFile(file)
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self.file.readinto(buffer)
+        self.count += count
+        if self.count > self.most:
+            raise LogError(
+                f"it would unpack to more than {self.most / 1e6:,.0f} MB: unpack it with gzip -d, or split it"
+            )
+        return count
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
 
 
 def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:

@@ -29,6 +29,7 @@ from typing import Any
 from perigee_lab.common import names
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.messages import complain
+from perigee_lab.common.reading import counted
 
 MAGIC = b"PRGM"
 VERSION = 1
@@ -63,9 +64,10 @@ class Bound:
 
     def admits(self, text: bytes) -> bool:
         """Whether a text is within the limits. Evaluated before parsing, which takes more memory."""
-        return len(text) <= self.most_bytes and (
-            text.count(b",") < self.values and text.count(b"[") + text.count(b"{") <= self.lists
-        )
+        if len(text) > self.most_bytes:
+            return False
+        commas, lists = counted(text)
+        return commas < self.values and lists <= self.lists
 
 
 REQUEST = Bound(16 << 10, 64, 4)
