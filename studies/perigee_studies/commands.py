@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import sys
 import textwrap
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perigee_lab.common import interrupt
+from perigee_lab.common import interrupt, quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee_lab.common.files import cannot_write, claimed, has_no_room, make_ready, write_text
@@ -163,7 +162,7 @@ def _command(name: str, ask: Ask, hosts: Linux | None) -> str:
     words += [word for label, values in ask.where.items() for word in ("--where", f"{label}={','.join(values)}")]
     if hosts is not None:
         words += [*(("--cc", ",".join(ask.cc)) if ask.cc else ()), "--backend", "linux"]
-    return shlex.join(words)
+    return quoting.shell_words(words)
 
 
 def explain_command(
@@ -403,7 +402,7 @@ def _remedy(name: str, folder: Path, *, on_linux: bool = False) -> str:
 
 def _option(out: Path) -> str:
     """The option for a folder of results, unless it is the default."""
-    return "" if out == RESULTS else f" --out {shlex.quote(str(out))}"
+    return "" if out == RESULTS else f" --out {quoting.shell(str(out))}"
 
 
 def _damaged_failures(folder: Path, *, on_linux: bool) -> list[str]:

@@ -15,6 +15,7 @@ import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import PARTIAL, fresh, inner, naming, removed, write_text, written
 from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
@@ -98,7 +99,7 @@ def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) ->
 def write_csv(frame: pd.DataFrame, file: Path) -> None:
     """Writes a table, with nine significant digits."""
     with written(file) as partial:
-        frame.to_csv(partial, index=False, float_format="%.9g", lineterminator="\n")
+        partial.write_text(quoting.csv_frame(frame, "%.9g"), encoding="utf-8", newline="\n")
 
 
 def checksum(file: Path) -> str:
@@ -155,11 +156,12 @@ def read_csv(file: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(io.BytesIO(read_bytes(file)))
+        found = pd.read_csv(io.BytesIO(read_bytes(file)))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except ValueError as error:
         raise ConcludeError(f"{file} is damaged") from error
+    return quoting.frame_from_csv(found)
 
 
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:

@@ -423,16 +423,6 @@ def test_a_fitted_scenario_has_no_lines_of_a_folders_name(tmp_path: Path) -> Non
     assert perigee.load(written).title == names.visible(bad)
 
 
-def test_only_one_module_quotes() -> None:
-    root = Path(perigee.__file__).parent
-    for path in root.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        if path.name != "quoting.py":
-            assert "html.escape" not in text, path
-            assert "import shlex" not in text, path
-            assert "markup import escape" not in text, path
-
-
 def test_a_table_reads_back_what_it_was_made_of(tmp_path: Path) -> None:
     text = as_csv([{"cc": n, "goodput_mbps": -1.5} for n in HOSTILE], ["cc", "goodput_mbps"])
     rows = list(csv.DictReader(io.StringIO(text)))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import struct
@@ -19,9 +20,11 @@ import pytest
 from conftest import ROOT, SMALL, Cli
 from perigee_lab import _core
 from perigee_lab.learn import spaces, tensorflow
+from perigee_lab.learn.report import STYLE
 from perigee_lab.learn.tensorflow import masked_crc
 from perigee_lab.learn.training import CHECKPOINT, POLICY, Progress, train
 from perigee_lab.learn.vector import VecEnv
+from perigee_lab.results.webpage import hash_of
 
 TINY = """
 title = "tiny"
@@ -111,6 +114,7 @@ def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "trained/report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 2
+    assert hash_of(STYLE) in html.unescape(page)
     assert "rate_mbps" in page
     assert "reward" in done.stdout
     shown = cli("policy", "show", tmp_path / "trained" / POLICY)

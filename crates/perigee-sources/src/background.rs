@@ -224,7 +224,7 @@ pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
     for (n, line) in lines {
         let wrong = |why: &str| format!("line {}: {why}: {line:?}", n + 1);
         let (port, rest) = match line.split_once(',') {
-            Some((port, rest)) if named => (Some(port.trim().to_string()), rest),
+            Some((port, rest)) if named => (Some(unquoted(port.trim()).to_string()), rest),
             _ => (None, line),
         };
         let step = step(rest, columns).map_err(|why| wrong(&why))?;
@@ -237,6 +237,15 @@ pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
     match found.is_empty() {
         true => Err("the file has no rows".into()),
         false => Ok(found.into_iter().collect()),
+    }
+}
+
+/// A name without the apostrophe that tables of Perigee have before what a spreadsheet would take for a
+/// formula, as in `perigee_lab.common.quoting`.
+fn unquoted(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(rest) if rest.trim_start_matches('\'').starts_with(['=', '+', '-', '@']) => rest,
+        _ => cell,
     }
 }
 
@@ -258,6 +267,13 @@ fn step(cells: &str, columns: usize) -> Result<Step, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_ports_are_those_before_they_were_quoted() {
+        let text = "port,t_s,rate_mbps\n'=1+1->a,0,1\n''-b,0,1\n'c',0,1\n=d,0,1\n";
+        let found: Vec<_> = read_steps(text).unwrap().into_iter().map(|(port, _)| port.unwrap()).collect();
+        assert_eq!(found, ["'-b", "'c'", "=1+1->a", "=d"]);
+    }
 
     fn entry(on: &str, steps: &str) -> Vec<Entry> {
         let of = |(port, steps): StepsOf| Entry {

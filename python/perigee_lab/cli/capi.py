@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 import typer
 
+from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
 
@@ -42,7 +42,7 @@ def command(
     elif cflags or libs:
         words = [f"-I{folder / 'include'}"] if cflags else []
         words += [str(library), f"-Wl,-rpath,{library.parent}"] if libs else []
-        print(shlex.join(words))
+        print(quoting.shell_words(words))
     else:
         print(f"libperigee_cc {_core.__version__}\nheader: {folder / 'include/perigee_cc.h'}\nlibrary: {library}")
         print("next: cc FILE.c $(perigee capi --cflags --libs) -o PROGRAM")

@@ -2,7 +2,7 @@
 """Quoting of untrusted text for output: one function per format. No other module quotes.
 
 The text stays a text whatever it contains: in a shell script, a page, a table opened by a
-spreadsheet, a map, a TOML file, a figure, a terminal.
+spreadsheet, a map, a TOML file, a document in LaTeX, a figure, a terminal.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from perigee_lab.common.names import UNFIT, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pandas as pd
+
 # Characters that spreadsheets interpret as the start of a formula (OWASP, CSV injection).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
@@ -25,6 +27,18 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
 _UNIT_WORD = re.compile(r"[\w@%$+=:,./-]+")
 # Ends a script element, opens a comment in it, or is invalid in a script's string.
 _IN_SCRIPT = re.compile("[<>&\u2028\u2029]")
+# LaTeX's special characters (The LaTeX Companion, section 1.3), and < > | of its older font encodings.
+_LATEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # As a character, since a package for a language may make it a command.
+    '"': r"\symbol{34}",
+}
 # Characters to escape on a terminal; lines and columns of a message are preserved.
 _ON_SCREEN = re.compile(f"(?![\n\t])[{UNFIT}]")
 
@@ -89,6 +103,35 @@ def csv(value: Any) -> Any:
 def from_csv(cell: str) -> str:
     """The text from which `csv` created a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def csv_frame(frame: pd.DataFrame, float_format: str) -> str:
+    """A table of pandas as CSV without its index; texts and names of columns are those of `csv`."""
+    shown = frame.rename(columns=csv)
+    for name in shown.columns:
+        if _has_texts(shown[name]):
+            shown[name] = shown[name].map(csv).astype(object)
+    text: str = shown.to_csv(index=False, float_format=float_format, lineterminator="\n")
+    return text
+
+
+def frame_from_csv(found: pd.DataFrame) -> pd.DataFrame:
+    """The table that `csv_frame` wrote, of what pandas read."""
+    found = found.rename(columns=from_csv)
+    for name in found.columns:
+        if _has_texts(found[name]):
+            found[name] = found[name].map(lambda cell: from_csv(cell) if isinstance(cell, str) else cell)
+    return found
+
+
+def _has_texts(column: pd.Series[Any]) -> bool:
+    """Whether a column has texts, or texts and numbers."""
+    return column.dtype.kind not in "biufcmM"
+
+
+def latex(text: str) -> str:
+    """Text of a document in LaTeX: no command, no mathematics, no comment."""
+    return "".join(_LATEX.get(c, c) for c in visible(text))
 
 
 def toml(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
 from perigee_lab.demand.checked import DemandError
 from perigee_lab.demand.columns import KINDS
@@ -48,7 +49,7 @@ class Loads:
 
     def write(self, path: Path) -> None:
         """Writes the table as CSV."""
-        write_text(path, self.ports.to_csv(index=False, float_format="%.6g"))
+        write_text(path, quoting.csv_frame(self.ports, "%.6g"))
 
 
 def loads(record: Record, from_s: float | None, length_s: float) -> Loads:

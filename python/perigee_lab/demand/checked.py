@@ -6,15 +6,15 @@ A record may come from others: types, names, sizes and counts are checked before
 
 from __future__ import annotations
 
-import json
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perigee_lab.common import names
+from perigee_lab.common import names, quoting
 from perigee_lab.common.files import RecordError, sha256_of
-from perigee_lab.common.reading import read_text, regular
+from perigee_lab.common.reading import parsed_json, read_bytes
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.demand.columns import TABLES, schema
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 MOST_CHUNKS, MOST_VERTICES = 1_000_000, 1_000_000
 BYTES = {"float64": 8, "float32": 4, "int32": 4, "int16": 2, "int8": 1, "string": 4}
-CELL_TEXTS = ("cell", "plan", "direction", "gateway")
+MOST_JSON = 1_000_000
+"""Limit for the values of the start, of the totals and of the facts of a chunk."""
+MOST_VALUES = 40_000_000
+"""Limit for the values of a table in CSV, if its number of rows depends on loads: 400 MB in memory."""
 
 
 class DemandError(RecordError):
@@ -125,7 +128,7 @@ class Facts:
 def structure(path: Path, kind: type[Any], remedy: str) -> dict[str, Any]:
     """The object in a file, with the types of a structure. Raises DemandError."""
     try:
-        found = json.loads(read_text(path))
+        found = parsed_json(read_bytes(path), MOST_JSON)
     except OSError as error:
         raise DemandError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from None
     except (ValueError, RecursionError) as error:
@@ -184,25 +187,45 @@ def table(path: Path, name: str, rows: int | None = None) -> pd.DataFrame:
         return named(found, path).to_pandas()
 
 
-def cells(path: Path, remedy: str) -> pd.DataFrame:
-    """The table of cells.csv. Raises DemandError."""
+def summary(path: Path, name: str, remedy: str, rows: int | None = None) -> pd.DataFrame:
+    """A table in CSV: `name` is a key of SUMMARIES, `rows` its number of rows if that is known.
+
+    Columns, rows and values are counted before they are parsed. Raises DemandError.
+    """
     import pandas as pd
 
-    from perigee_lab.demand.summary import CELL_COLUMNS
+    from perigee_lab.demand.summary import SUMMARIES, TEXTS
 
+    columns = SUMMARIES[name]
     try:
-        text = dict.fromkeys(CELL_TEXTS, str)
-        found = pd.read_csv(regular(path), dtype=text, keep_default_na=False, na_values={c: [""] for c in CELL_COLUMNS})
+        data = read_bytes(path)
+        _check_counts(path, data, columns, rows, remedy)
+        numbers = {c: [""] for c in columns}
+        text: Any = {c: str for c in columns if c in TEXTS}
+        found = pd.read_csv(io.BytesIO(data), dtype=text, keep_default_na=False, na_values=numbers, index_col=False)
     except (OSError, ValueError) as error:
         raise DemandError(f"{path} is damaged ({names.visible(str(error)[:200])}): {remedy}") from None
-    if tuple(found.columns) != CELL_COLUMNS:
-        raise DemandError(f"{path}: the columns must be {', '.join(CELL_COLUMNS)}: {remedy}")
-    for column in CELL_COLUMNS:
-        if column in CELL_TEXTS:
+    if tuple(found.columns) != columns or (rows is not None and len(found) != rows):
+        raise DemandError(
+            f"{path}: the columns must be {', '.join(columns)}, and its rows those of the record: {remedy}"
+        )
+    for column in columns:
+        if column in TEXTS:
             _check_names(path, found[column].dropna().unique(), column, remedy)
         elif not pd.api.types.is_numeric_dtype(found[column]):
             raise DemandError(f"{path}: {column} must have numbers only: {remedy}")
-    return found
+    return quoting.frame_from_csv(found)
+
+
+def _check_counts(path: Path, data: bytes, columns: tuple[str, ...], rows: int | None, remedy: str) -> None:
+    """Raises DemandError for other columns, or for more lines than rows of them fit."""
+    # Perigee writes names of columns without quotes; a parser accepts each of both ends of a line.
+    if data[: 1 << 12].splitlines()[:1] != [",".join(columns).encode()]:
+        raise DemandError(f"{path}: the columns must be {', '.join(columns)}: {remedy}")
+    lines = data.count(b"\n") + data.count(b"\r")
+    most = MOST_VALUES // len(columns) if rows is None else rows + 1
+    if lines > most:
+        raise DemandError(f"{path}: {lines} lines, at most {most}: {remedy}")
 
 
 def _check_names(path: Path, found: Any, column: str, remedy: str) -> None:

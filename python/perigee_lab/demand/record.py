@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
 from perigee_lab.common.files import claimed, fresh, inner, sha256_of, write_text, written
 from perigee_lab.demand import checked
 from perigee_lab.demand.checked import DemandError
@@ -232,7 +233,7 @@ def _finish(record: Record) -> None:
 
     found = summary.of(record)
     for name, frame in (("cells", found.cells), ("links", found.links), ("hours", found.hours)):
-        write_text(record.folder / f"{name}.csv", frame.to_csv(index=False, float_format="%.7g"))
+        write_text(record.folder / f"{name}.csv", quoting.csv_frame(frame, "%.7g"))
     head = {k: v for k, v in record.start.items() if k != "scenario"}
     manifest = {**head, **found.totals, "scenario": record.start["scenario"]}
     write_text(record.folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
@@ -287,21 +288,25 @@ class Record:
     @cached_property
     def by_cell(self) -> pd.DataFrame:
         """A row per cell, plan and direction, as in cells.csv."""
-        return checked.cells(self.folder / "cells.csv", AGAIN) if self._window is None else self._window.cells
+        return self._summary("cells", self._rows_of_cells()) if self._window is None else self._window.cells
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """A row per link and direction, the fullest first, as in links.csv."""
-        import pandas as pd
-
-        return pd.read_csv(self.folder / "links.csv") if self._window is None else self._window.links
+        return self._summary("links") if self._window is None else self._window.links
 
     @cached_property
     def hours(self) -> pd.DataFrame:
         """A row per hour, plan and direction, as in hours.csv; hours outside the window have no values."""
-        import pandas as pd
+        rows = 2 * 24 * 2 * len(self.start["plans"])
+        return self._summary("hours", rows) if self._window is None else self._window.hours
 
-        return pd.read_csv(self.folder / "hours.csv") if self._window is None else self._window.hours
+    def _summary(self, name: str, rows: int | None = None) -> pd.DataFrame:
+        return checked.summary(self.folder / f"{name}.csv", name, AGAIN, rows)
+
+    def _rows_of_cells(self) -> int:
+        """Rows of an interval in `cells`, and of cells.csv."""
+        return int(self.start["cells"]) * len(self.start["plans"]) * 2
 
     @property
     def links_s(self) -> tuple[float, float]:
@@ -385,5 +390,8 @@ class Record:
         start = self.start
         length_s = min(self.chunk_s, start["duration_s"] - number * self.chunk_s)
         intervals = math.ceil(length_s / start["record_s"] - 1e-9)
-        of_cells = start["cells"] * len(start["plans"]) * 2
-        return {"cells": intervals * of_cells, "paths": intervals * start["cells"], "steps": intervals * 2}.get(name)
+        return {
+            "cells": intervals * self._rows_of_cells(),
+            "paths": intervals * start["cells"],
+            "steps": intervals * 2,
+        }.get(name)

@@ -50,7 +50,9 @@ def write(record: Record, page: Path, other: Record | None = None) -> None:
         ]
     scenario = quoting.html(record.start["scenario"])
     body.append(f"<details><summary>scenario</summary><pre>{scenario}</pre></details>")
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    policy = quoting.html(webpage.policy([], [STYLE]))
+    meta = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+    meta += '<meta name="viewport" content="width=device-width">'
     meta += f"<title>{title}</title><style>{STYLE}</style>"
     head = f'<!DOCTYPE html><html lang="en"><head>{meta}</head>'
     write_text(page, f"{head}<body>{''.join(body)}</body></html>\n")

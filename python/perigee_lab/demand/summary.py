@@ -29,6 +29,18 @@ CELL_COLUMNS = (
     "rtt_ms", "isls", "satellites", "gateway",
 )  # fmt: skip
 """Columns of cells.csv."""
+LINK_COLUMNS = (
+    "kind", "direction", "from", "to", "mean_mbps", "peak_mbps", "capacity_mbps", "peak_share", "full_s",
+)  # fmt: skip
+"""Columns of links.csv."""
+HOUR_COLUMNS = (
+    "clock", "hour", "plan", "direction", "below_share", "rate_mbps", "served_share", "active_weight",
+)  # fmt: skip
+"""Columns of hours.csv."""
+SUMMARIES = {"cells": CELL_COLUMNS, "links": LINK_COLUMNS, "hours": HOUR_COLUMNS}
+"""Columns of the tables of a record that are CSV."""
+TEXTS = {"cell", "plan", "direction", "gateway", "kind", "from", "to", "clock"}
+"""Columns of these that are texts; others are numbers."""
 
 
 @dataclass(frozen=True)

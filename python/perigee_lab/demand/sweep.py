@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, inner, make_ready, write_text
 from perigee_lab.demand import paired, record
 from perigee_lab.results import cells
@@ -98,7 +99,7 @@ def execute(
     import pandas as pd
 
     frame = pd.DataFrame(rows)
-    write_text(out / TABLE, frame.to_csv(index=False, float_format="%.7g"))
+    write_text(out / TABLE, quoting.csv_frame(frame, "%.7g"))
     return frame
 
 

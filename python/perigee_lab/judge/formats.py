@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,6 +12,8 @@ from perigee_lab.common import names
 from perigee_lab.common.files import write_text
 from perigee_lab.judge.verdicts import Finding, Verdict
 
+# Not in XML 1.0 (section 2.2), even as references; others that it forbids are already visible.
+_NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 NO_PROBLEMS: Mapping[str, str] = {}
 RUN = "run"
 """Name of the test that stands for a group without findings because of a problem."""
@@ -45,23 +48,23 @@ def as_junit(groups: Mapping[str, Sequence[Finding]], problems: Mapping[str, str
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=names.visible(group),
+            name=_xml(group),
             tests=str(len(findings) + broken),
             failures=str(counts[Verdict.FAILED]),
             errors=str(counts[Verdict.UNDECIDED] + broken),
             skipped=str(counts[Verdict.NOT_OBSERVABLE]),
         )
         if problem is not None:
-            case = ElementTree.SubElement(suite, "testcase", classname=names.visible(group), name=RUN)
-            ElementTree.SubElement(case, "error", message=names.visible(problem))
+            case = ElementTree.SubElement(suite, "testcase", classname=_xml(group), name=RUN)
+            ElementTree.SubElement(case, "error", message=_xml(problem))
         for f in findings:
-            case = ElementTree.SubElement(suite, "testcase", classname=names.visible(f"{group}.{f.cc}"), name=_name(f))
+            case = ElementTree.SubElement(suite, "testcase", classname=_xml(f"{group}.{f.cc}"), name=_xml(_name(f)))
             tag = {Verdict.FAILED: "failure", Verdict.UNDECIDED: "error", Verdict.NOT_OBSERVABLE: "skipped"}.get(
                 f.verdict
             )
             if tag is not None:
-                found = ElementTree.SubElement(case, tag, message=_result(f))
-                found.text = names.visible(f.expectation.place)
+                found = ElementTree.SubElement(case, tag, message=_xml(_result(f)))
+                found.text = _xml(f.expectation.place)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -75,12 +78,12 @@ def as_tap(groups: Mapping[str, Sequence[Finding]], problems: Mapping[str, str] 
     lines = ["TAP version 13", f"1..{len(findings)}"]
     for n, (group, f) in enumerate(findings, start=1):
         if isinstance(f, str):
-            name = f"{names.visible(group)}: {RUN}".replace("#", "\\#")
+            name = _tap(f"{group}: {RUN}")
             lines += [f"not ok {n} - {name}", "  ---", f"  message: {_quoted(f)}", "  ..."]
             continue
         bad = f.verdict in (Verdict.FAILED, Verdict.UNDECIDED)
-        name = f"{names.visible(group)}: {names.visible(f.cc)}: {_name(f)}".replace("#", "\\#")
-        skip = " # SKIP " + _result(f) if f.verdict is Verdict.NOT_OBSERVABLE else ""
+        name = _tap(f"{group}: {f.cc}: {_name(f)}")
+        skip = " # SKIP " + _tap(_result(f)) if f.verdict is Verdict.NOT_OBSERVABLE else ""
         lines.append(f"{'not ok' if bad else 'ok'} {n} - {name}{skip}")
         if bad:
             lines += ["  ---", f"  message: {_quoted(_result(f))}", f"  at: {_quoted(f.expectation.place)}", "  ..."]
@@ -99,3 +102,13 @@ def _result(f: Finding) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + names.visible(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _tap(text: str) -> str:
+    """A description in TAP (version 14, "Escaping"): backslashes and # are preceded by a backslash."""
+    return names.visible(text).replace("\\", "\\\\").replace("#", "\\#")
+
+
+def _xml(text: str) -> str:
+    """Text that XML 1.0 may have; each character that it may not is U+FFFD."""
+    return _NOT_IN_XML.sub("\ufffd", names.visible(text))

@@ -52,14 +52,17 @@ def write(folder: Path, *, grid: bool = True) -> Path:
     if recipe.exists():
         parts += ["<h2>Recipe</h2>", f"<pre>{quoting.html(read_text(recipe))}</pre>"]
     page = folder / PAGE
-    write_text(page, f"{HEAD}{''.join(parts)}</body></html>\n")
+    policy = quoting.html(webpage.policy([], [STYLE]))
+    meta = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+    meta += f"<title>Training</title><style>{STYLE}</style>"
+    body = "".join(parts)
+    write_text(page, f'<!DOCTYPE html><html lang="en"><head>{meta}</head><body>{body}</body></html>\n')
     return page
 
 
-HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Training</title><style>
-body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}img{max-width:100%}
-td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}pre{background:#f6f6f6;padding:1em;overflow:auto}
-</style></head><body>"""
+STYLE = """body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}img{max-width:100%}
+td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}
+pre{background:#f6f6f6;padding:1em;overflow:auto}"""
 BEHAVIOUR = (
     "The action in the steady state over RTT / lowest RTT and the highest throughput: blue grows, red shrinks, "
     "on the line the window stays."

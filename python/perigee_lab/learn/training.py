@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee_lab import _core
+from perigee_lab.common import quoting
 from perigee_lab.common.files import claimed, write_text, written
 from perigee_lab.learn.vector import recipe_text
 
@@ -113,4 +114,4 @@ def keep(training: _core.Training, out: Path) -> None:
         with written(out / CURVES) as partial, partial.open("w", newline="", encoding="utf-8") as f:
             table = csv.DictWriter(f, list(scores[0]))
             table.writeheader()
-            table.writerows(scores)
+            table.writerows({k: quoting.csv(v) for k, v in row.items()} for row in scores)

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.columns import BY_NAME, COLUMNS
 from perigee_lab.results.paired import WORDS, Paired, by_seed, corrected, differences, heading, scheme_of
@@ -77,7 +78,7 @@ class Comparison(Sequence[Paired]):
         rows = [_flat(row) for row in self.rows()]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({k: quoting.csv(v) for k, v in row.items()} for row in rows)
         return out.getvalue()
 
     def to_latex(self) -> str:
@@ -85,10 +86,10 @@ class Comparison(Sequence[Paired]):
         lines = [r"\begin{tabular}{llrrr}", r"\toprule"]
         lines += [r"metric & pair & difference & 95\,\% interval & $p$ \\", r"\midrule"]
         for d in self.differences:
-            pair = f"{_escaped(d.a)} $-$ {_escaped(d.b)}"
+            pair = f"{quoting.latex(d.a)} $-$ {quoting.latex(d.b)}"
             interval = "--" if math.isnan(d.p) else f"[{_number(d.low)}, {_number(d.high)}]"
             p = "--" if math.isnan(d.p) else f"{d.corrected_p:.2g}"
-            lines.append(rf"{_escaped(heading(d.metric))} & {pair} & {_number(d.mean)} & {interval} & {p} \\")
+            lines.append(rf"{quoting.latex(heading(d.metric))} & {pair} & {_number(d.mean)} & {interval} & {p} \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -234,7 +235,3 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("-", r"$-$") if value < 0 else f"{value:.4g}"
-
-
-def _escaped(text: str) -> str:
-    return "".join("\\" + c if c in "&%$#_{}" else c for c in text)

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import quoting
 from perigee_lab.common.files import written
 from perigee_lab.common.reading import MOST_TEXT, opened
 from perigee_lab.results.metrics import flow_rows, run_summary
@@ -270,7 +271,7 @@ def write(path: Path, found: Iterable[Pair]) -> None:
     with written(path) as partial, partial.open("w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, list(rows[0]), lineterminator="\n")
         w.writeheader()
-        w.writerows(rows)
+        w.writerows({k: quoting.csv(v) for k, v in row.items()} for row in rows)
 
 
 def read_results(path: Path) -> list[Pair]:
@@ -283,5 +284,6 @@ def _pair(row: dict[str, str]) -> Pair:
     def side(name: str) -> Measured:
         return Measured(**{c: float(row[f"{name}_{c}"] or "nan") for c in COLUMNS})
 
-    about = (row["cell"], row["cc"], row["flow"], int(row["seeds"]))
+    cell, cc, flow = (quoting.from_csv(row[name]) for name in ("cell", "cc", "flow"))
+    about = (cell, cc, flow, int(row["seeds"]))
     return Pair(*about, side("simulated"), side("linux"), float(row["interval_mbps"]))
