@@ -19,12 +19,15 @@ use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, LocalSet};
 use tokio::time::{sleep, timeout};
 
 const TICK: Duration = Duration::from_millis(100);
 const TIMEOUT: Duration = Duration::from_secs(5);
 const LARGEST_REQUEST: usize = 4096;
+/// Limit for the requests that an endpoint answers at a time: relayed connections need the descriptors.
+const MOST_REQUESTS: usize = 32;
 
 /// Sends a request to a running gateway, and prints the answer.
 ///
@@ -97,10 +100,18 @@ impl Endpoint {
         let state =
             Rc::new(State { options: options.clone(), counters: counters.clone(), drain: Cell::new(false) });
         let listener = UnixListener::from_std(self.socket)?;
-        let endpoint = spawn_local(serve_unix(listener, state.clone()));
+        let endpoint = spawn_local(serve(
+            async move || listener.accept().await.map(|(stream, _)| stream),
+            state.clone(),
+            true,
+        ));
         if let Some(port) = options.health_port {
             let http = TcpListener::bind(("127.0.0.1", port)).await?;
-            spawn_local(serve_http(http, state.clone()));
+            spawn_local(serve(
+                async move || http.accept().await.map(|(stream, _)| stream),
+                state.clone(),
+                false,
+            ));
         }
         eprintln!("perigee gateway: {} to {}, ready", options.inside, options.outside);
         let ends = Signals(system::register(self.signals, Interest::READABLE)?);
@@ -158,15 +169,25 @@ impl State {
     }
 }
 
-async fn serve_unix(listener: UnixListener, state: Rc<State>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        spawn_local(answer(stream, state.clone(), true));
-    }
-}
-
-async fn serve_http(listener: TcpListener, state: Rc<State>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        spawn_local(answer(stream, state.clone(), false));
+/// Answers accepted connections; requests over the Unix socket are trusted. Further ones than
+/// `MOST_REQUESTS` wait to be accepted, without a descriptor of this process. After an error, such
+/// as that of too many open files, the endpoint pauses and continues.
+async fn serve<S>(accept: impl AsyncFn() -> io::Result<S>, state: Rc<State>, trusted: bool)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let places = Arc::new(Semaphore::new(MOST_REQUESTS));
+    while let Ok(place) = places.clone().acquire_owned().await {
+        match accept().await {
+            Ok(stream) => {
+                let state = state.clone();
+                spawn_local(async move {
+                    answer(stream, state, trusted).await;
+                    drop(place);
+                });
+            }
+            Err(_) => sleep(TICK).await,
+        }
     }
 }
 
@@ -213,5 +234,75 @@ impl Signals {
             }
             guard.clear_ready();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use tokio::net::TcpStream;
+
+    fn state() -> Rc<State> {
+        let options = Options::read(&["clean".to_owned()]).expect("valid").expect("no help");
+        Rc::new(State { options, counters: Arc::default(), drain: Cell::new(false) })
+    }
+
+    fn in_runtime(test: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        LocalSet::new().block_on(&runtime, test)
+    }
+
+    async fn ask(address: std::net::SocketAddr) -> io::Result<String> {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    }
+
+    #[test]
+    fn an_endpoint_continues_after_errors() -> io::Result<()> {
+        in_runtime(async {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+            let address = listener.local_addr()?;
+            let errors = Cell::new(3);
+            let accept = async move || {
+                if errors.replace(errors.get().max(1) - 1) > 0 {
+                    return Err(io::Error::from_raw_os_error(libc::EMFILE));
+                }
+                listener.accept().await.map(|(stream, _)| stream)
+            };
+            spawn_local(serve(accept, state(), false));
+            let begin = Instant::now();
+            assert!(ask(address).await?.starts_with("HTTP/1.0 200 OK"));
+            assert!(begin.elapsed() >= 3 * TICK, "it pauses after each error");
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn idle_connections_beyond_a_limit_take_no_descriptors() -> io::Result<()> {
+        in_runtime(async {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+            let address = listener.local_addr()?;
+            let accepted = Rc::new(Cell::new(0));
+            let count = accepted.clone();
+            let accept = async move || {
+                let (stream, _) = listener.accept().await?;
+                count.set(count.get() + 1);
+                Ok(stream)
+            };
+            spawn_local(serve(accept, state(), false));
+            let mut idle = Vec::new();
+            for _ in 0..MOST_REQUESTS + 10 {
+                idle.push(TcpStream::connect(address).await?);
+            }
+            assert!(timeout(5 * TICK, ask(address)).await.is_err());
+            assert_eq!(accepted.get(), MOST_REQUESTS);
+            // Idle connections are closed after a while, and the others follow.
+            assert!(timeout(3 * TIMEOUT, ask(address)).await??.starts_with("HTTP/1.0 200 OK"));
+            Ok(())
+        })
     }
 }
