@@ -9,19 +9,14 @@ study, without the constellation that is shown with them.
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.errors import PerigeeError
+from perigee_lab.common.reading import parsed_toml
 from perigee_studies import beside
 from perigee_studies.execute import Failure
 from perigee_studies.model import SCENARIOS, Ask, Case
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +104,7 @@ def drop_broken(plan: Plan, cache: Cache) -> list[Failure]:
 
 def on_linux(case: Case) -> Case:
     """The case with Linux's transport and, if its scheme has one, its companion."""
-    file = tomllib.loads((SCENARIOS / case.scenario).read_text(encoding="utf-8"))
+    file = parsed_toml((SCENARIOS / case.scenario).read_text(encoding="utf-8"))
     given: Any = case.sets.get("flow", file["flow"])
     # A dumbbell's flow without ends is that of its first pair.
     flows = [{"from": "s1", "to": "d1", **flow} for flow in given]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hostile names in manifests and tables of records."""
+"""Hostile names, and scenarios, in manifests and tables of records."""
 
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,13 @@ import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.common import names
 from perigee_lab.common.files import RecordError
+from perigee_lab.common.reading import parsed_toml
 from perigee_lab.results.run import open_record
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 @pytest.fixture
@@ -113,3 +121,62 @@ def test_a_hostile_scenario_in_a_manifest_ends_in_a_report_or_a_line(record: Pat
         done = cli(*words)
         assert "Traceback" not in done.stderr, words
         assert done.returncode in (0, 1, 2, 3), words
+
+
+PARTS = ["a." * 30_000 + "a=1", '"a" . ' * 30_000 + "a=1", "[" + "a." * 30_000 + "a]", "a." * 1500 + "a=1"]
+
+
+@pytest.mark.parametrize("text", [*PARTS, "x = " + "[" * 65 + "]" * 65, "x = " + "{a = " * 100 + "1" + "}" * 100])
+def test_deep_toml_is_refused_at_once(text: str) -> None:
+    begin = time.process_time()
+    with pytest.raises(ValueError, match=r"line 2: a key has more than 64 parts|nested too deep"):
+        parsed_toml(f"b = 1\n{text}\n")
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = '{'a.' * 1000}'",
+        f'x = "{"a." * 1000}\\"{"a." * 1000}"',
+        f'x = """\n{"a." * 1000}"\n\\"""{"a." * 1000}"""""\ny = 1',
+        f"x = '''\n{'a.' * 1000}'\n{'a.' * 1000}'''''\ny = 1",
+        f"x = 1 # {'a.' * 1000}\n",
+        f"x = [{'1.5, ' * 1000}]",
+        "\n".join(f"x{n} = 1.5" for n in range(1000)),
+        f"{'a.' * 63}a = 1",
+        f"x = {'[' * 63}{']' * 63}",
+    ],
+)
+def test_dots_elsewhere_are_not_counted(text: str) -> None:
+    assert parsed_toml(text) == tomllib.loads(text)
+
+
+def test_one_function_parses_toml() -> None:
+    root = Path(perigee.__file__).parents[2]
+    places = [root / "python/perigee_lab", root / "studies/perigee_studies"]
+    for path in (path for place in places for path in place.rglob("*.py")):
+        if path.name != "reading.py":
+            assert "tomllib" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", [PARTS[0], PARTS[3]])
+def test_a_deep_scenario_in_a_manifest_takes_no_time(record: Path, tmp_path: Path, cli: Cli, scenario: str) -> None:
+    file = record / "manifest.json"
+    found = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(found | {"scenario_toml": scenario}), encoding="utf-8")
+    (record / "summary.json").unlink(missing_ok=True)
+    (tmp_path / "deep.toml").write_text(scenario, encoding="utf-8")
+    assert cli("measure", "key", "k.key").returncode == 0
+    for words in (
+        ("report", "out"),
+        ("compare", "out", "out"),
+        ("pack", "out", "-o", "x.perigee"),
+        ("measure", "run", "deep.toml", "--key-file", "k.key", "--server", "127.0.0.1"),
+    ):
+        begin = time.monotonic()
+        done = cli(*words)
+        assert "Traceback" not in done.stderr, words
+        assert done.returncode in (0, 2), (words, done.stderr)
+        assert time.monotonic() - begin < 30, words

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -115,12 +116,54 @@ def parsed_json(text: bytes | str, most: int = MOST_VALUES, **options: Any) -> A
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
-    """The content of a TOML file.
+    """The content of a TOML file, nested at most `MOST_NESTED` deep. No other function parses TOML.
 
     Raises:
         ValueError: it is invalid, nested too deep, or has a number with too many digits.
     """
+    # Before parsing, which takes time by the square of the number of parts.
+    _check_keys(text)
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError(_TOO_DEEP) from None
+    level: list[Any] = [found]
+    for _ in range(MOST_NESTED):
+        level = [v for one in level for v in (one.values() if isinstance(one, dict) else one)]
+        level = [v for v in level if isinstance(v, (dict, list))]
+        if not level:
+            return found
+    raise ValueError(_TOO_DEEP)
+
+
+MOST_NESTED = 64
+"""Limit for the parts of a key in TOML, and for tables and arrays within each other."""
+_TOO_DEEP = f"it is nested too deep, at most {MOST_NESTED} tables or arrays within each other are read"
+# Text in quotes and comments as one token each, then what a dotted key consists of, then everything
+# else; each alternative matches whatever follows, so that the scan takes linear time.
+_TOKEN = re.compile(
+    r"""
+    (?P<part>\"{3} (?: [^"\\]+ | \\.? | "(?!"") )* (?: "{3,5} | \Z )
+           | '{3} (?: [^']+ | '(?!'') )* (?: '{3,5} | \Z )
+           | " (?: [^"\\\n]+ | \\[^\n]? )* "?
+           | ' [^'\n]* '?
+           | [\w+-]+ | [ \t]+)
+    | (?P<dot>\.)
+    | \#[^\n]*
+    | [^\w+.#"' \t-]+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _check_keys(text: str) -> None:
+    """Raises ValueError for a key with more than `MOST_NESTED` parts (TOML 1.0, Keys)."""
+    dots = 0
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "dot":
+            dots += 1
+            if dots >= MOST_NESTED:
+                line = text.count("\n", 0, token.start()) + 1
+                raise ValueError(f"line {line}: a key has more than {MOST_NESTED} parts")
+        elif token.lastgroup is None:
+            dots = 0

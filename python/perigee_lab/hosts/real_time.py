@@ -12,10 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +78,7 @@ def without_effect(toml: str) -> str | None:
 
     None if there is none.
     """
-    if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
+    if parsed_toml(toml).get("hosts", {}).get("kernel") == "own":
         return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
     return None
 

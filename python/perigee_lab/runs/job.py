@@ -13,7 +13,6 @@ import dataclasses
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,16 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, write_text
-from perigee_lab.common.reading import MOST_DATA, parsed_json, read_bytes, read_text
+from perigee_lab.common.reading import MOST_DATA, parsed_json, parsed_toml, read_bytes, read_text
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions.closure import closure
 from perigee_lab.extensions.congestion import file_of
 from perigee_lab.results.record import comparable
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,7 +183,7 @@ def named_files(toml: str) -> list[Path]:
             if path.is_file():
                 found.append(path)
 
-    walk(tomllib.loads(toml))
+    walk(parsed_toml(toml))
     return found
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import re
-import sys
 import unicodedata
 import zipfile
 import zlib
@@ -20,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, written
-from perigee_lab.common.reading import opened
+from perigee_lab.common.reading import opened, parsed_toml
 from perigee_lab.extensions.congestion import declares
 from perigee_lab.results import cells
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import experiment
 from perigee_lab.runs import job as jobs_module
+from perigee_lab.runs import stories
 from perigee_lab.runs.agreement import backend_key
 from perigee_lab.runs.archive import (
     ADDED,
@@ -50,17 +50,18 @@ from perigee_lab.runs.programs import SCHEME as PROGRAMS
 from perigee_lab.runs.relocation import relocated, rewritten, with_paths
 from perigee_lab.runs.verify import UNREPEATABLE, changed_files, folder_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    # Paths and hashes of the files that the manifests of records list.
+    Sources: TypeAlias = Mapping[str, str | None]
 
 # Options of a recorded command that belong to one machine, with their values.
 _OF_THE_MACHINE = ("--cluster", "--store", "--env", "--writable", "--stdin", "--kernel", "--use", "--jobs", "--out")
 _CLASS = re.compile(r"(.+\.py):(\w+)")
+CAPTURES = ("senders.pcapng", "receivers.pcapng")
+"""Files of a record with `--pcap`."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -105,10 +106,34 @@ def pack(folder: Path, target: Path, *, tables: bool, added: Sequence[Path] = ()
         )
         entries[f"{at}/{MANIFEST}"] = _manifest(run, places)
         if tables:
-            others = (p for p in sorted(run.folder.rglob("*")) if p.is_file() and p.name != MANIFEST)
-            entries |= {f"{at}/{p.relative_to(run.folder).as_posix()}": p for p in others}
+            entries |= {f"{at}/{name}": _own(folder, run.folder / name) for name in _declared(run)}
     entries |= _added(added)
     return _written(target, [_within(j, places) for j in made], entries, tables=tables, records=len(runs))
+
+
+def _declared(run: Run) -> list[str]:
+    """The files of a record besides its manifest, as that declares them: tables, output of programs, captures."""
+    assert run.folder is not None
+    found = [f"{name}.parquet" for name in run.manifest.tables]
+    programs = run.manifest.get("programs")
+    if isinstance(programs, list) and programs:
+        found.append(stories.INDEX)
+        for n, program in enumerate(programs):
+            node = str(program.get("node")) if isinstance(program, dict) else ""
+            found += [stories.output_file(n, node, kind) for kind in stories.KINDS]
+    return found + [name for name in CAPTURES if os.path.lexists(run.folder / name)]
+
+
+def _own(folder: Path, file: Path) -> Path:
+    """A file of a record under `folder`. Raises RecordError if it is missing, or elsewhere through a link."""
+    for inner in (file, *file.parents):
+        if inner == folder:
+            break
+        if inner.is_symlink():
+            raise RecordError(f"{inner} is a link, which is not packed: put the file itself there")
+    if not file.is_file():
+        raise RecordError(f"{file} is missing: run it again, or pack without --records")
+    return file
 
 
 def _added(files: Sequence[Path]) -> dict[str, Path | bytes]:
@@ -162,16 +187,16 @@ def _jobs(runs: Sequence[Run]) -> list[Job]:
     """A job for each seed; a scheme that is missing for a seed is part of its job."""
     schemes = tuple(dict.fromkeys(r.cc for r in runs))
     firsts = {r.seed: r for r in reversed(runs)}
-    sources = {f.path: f for r in runs for f in r.manifest.files}
-    return [_job(firsts[seed], schemes, list(sources)) for seed in sorted(firsts)]
+    sources = {f.path: f.sha256 for r in runs for f in r.manifest.files}
+    return [_job(firsts[seed], schemes, sources) for seed in sorted(firsts)]
 
 
-def _job(run: Run, schemes: tuple[str, ...], sources: Sequence[str]) -> Job:
+def _job(run: Run, schemes: tuple[str, ...], sources: Sources) -> Job:
     m = run.manifest
     classes = {name: _class(name, sources) for name in [*_class_names(m.scenario_toml), *schemes] if _is_class(name)}
     of_classes = {p for c in classes.values() for p in (c.path, *(i.path for i in c.imports))}
     found = [Path(p) for p in sources if p not in of_classes]
-    files = dict.fromkeys(f for p in found for f in (_needed(p), *jobs_module.imports(p)))
+    files = dict.fromkeys(f for p in found for f in (_needed(p), *_imports(p, sources)))
     return Job(m.scenario, m.scenario_toml, ".", m.seed, schemes, tuple(files), classes, False, backend_key(m))
 
 
@@ -197,11 +222,15 @@ def _class_names(toml: str) -> list[str]:
         elif isinstance(value, str) and key in ("cc", "via_cc") and ":" in value:
             found.append(value)
 
-    walk({k: v for k, v in tomllib.loads(toml).items() if k != "run"}, "")
+    try:
+        scenario = parsed_toml(toml)
+    except ValueError as error:
+        raise RecordError(f"the scenario of the records is no TOML: {error}") from None
+    walk({k: v for k, v in scenario.items() if k != "run"}, "")
     return list(dict.fromkeys(found))
 
 
-def _class(name: str, sources: Sequence[str]) -> Class:
+def _class(name: str, sources: Sources) -> Class:
     """The place of a class, from the files of its records; nothing is run."""
     what = name.rpartition(":")[2]
     if name.startswith("python:"):
@@ -213,9 +242,19 @@ def _class(name: str, sources: Sequence[str]) -> Class:
             # Tables have the name of the class, which would be another one in every folder.
             raise RecordError(f"{name}: an archive needs a name from the scenario's folder, without '..' or a root")
         file = folder_of(name, [Path(p) for p in sources]) / where
-    if file is None or not file.is_file():
+    # Records of others: files that their manifests do not list, with hashes, are not of these runs.
+    if file is None or file not in map(Path, sources):
         raise RecordError(f"{name}: none of the records' files has this class; it exists in memory only")
-    return Class(str(file), what, _needed(file).sha256, jobs_module.imports(file))
+    return Class(str(file), what, _needed(file).sha256, _imports(file, sources))
+
+
+def _imports(file: Path, sources: Sources) -> tuple[Needed, ...]:
+    """The modules that a source imports from its folder. Raises RecordError if the manifests do not list one."""
+    found = jobs_module.imports(file)
+    for module in found:
+        if module.sha256 not in sources.values():
+            raise RecordError(f"{file} imports {module.path}, which is no file of the records: run them again")
+    return found
 
 
 def _needed(path: Path) -> Needed:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -15,15 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import written
-from perigee_lab.common.reading import MOST_TEXT, opened
+from perigee_lab.common.reading import MOST_TEXT, opened, parsed_toml, read_text
 from perigee_lab.results.metrics import flow_rows, run_summary
 from perigee_lab.runs.scenario import Scenario, loads
 from perigee_lab.validation.verdicts import HERE, interval
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -143,13 +137,13 @@ class Summary:
 
 def read(path: Path = TABLE) -> list[Cell]:
     """The cells of a table. Raises ScenarioError."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = parsed_toml(read_text(path))
     return [_cell(row, table["path"]) for row in table["cell"]]
 
 
 def explained(path: Path = TABLE) -> list[Explained]:
     """The explained differences of a table."""
-    rows = tomllib.loads(path.read_text(encoding="utf-8")).get("explained", [])
+    rows = parsed_toml(read_text(path)).get("explained", [])
     return [Explained(r["cell"], tuple(r["schemes"]), r["heading"], r["text"].strip()) for r in rows]
 
 
@@ -170,7 +164,7 @@ def _cell(row: dict[str, Any], paths: dict[str, str]) -> Cell:
     if "[[flow]]" not in text:
         text += "[[flow]]\n"
     sets = dict(entry.split("=", 1) for entry in row.get("set", ()))
-    values = {key: tomllib.loads(f"value = {value}")["value"] for key, value in sets.items()}
+    values = {key: parsed_toml(f"value = {value}")["value"] for key, value in sets.items()}
     seeds = tuple(range(1, row.get("seeds", 1) + 1))
     scenario = loads(text, values, name=row["name"], folder=HERE)
     return Cell(row["name"], scenario, tuple(row["schemes"]), seeds, row.get("by_flow", False))
