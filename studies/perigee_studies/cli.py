@@ -20,6 +20,7 @@ from perigee_lab.cli.options import (
     schemes_of,
 )
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 from perigee_studies import RESULTS
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def list_(as_json: JsonOption = False) -> None:
         print(json.dumps(rows, indent=1))
         return
     for r in rows:
-        print(f"{r['name']:<30} {r['title']:<58} {r['figure']}")
+        say(f"{r['name']:<30} {r['title']:<58} {r['figure']}")
 
 
 @study.command()

@@ -17,7 +17,7 @@ from perigee_lab.common import interrupt, quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee_lab.common.files import cannot_write, claimed, has_no_room, make_ready, write_text
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 from perigee_lab.common.reading import read_text
 from perigee_studies import RESULTS, beside, conclude, gallery, linux, linux_page, made, pages, published
 from perigee_studies.cache import Cache
@@ -226,7 +226,7 @@ def _explain_by_runs(
         except conclude.ConcludeError as error:
             ill.append(f"{error}: {_remedy(e.name, folder)}, or take the pages' tables with --from docs/studies")
             continue
-        print(e.name)
+        say(e.name)
         _explain(folder / e.name)
     for message in [*ill, *(f"failed: {f.experiment}: {f.case.scenario}: {f.error}" for f in failures[:20])]:
         complain(message)
@@ -456,24 +456,24 @@ def _tell(
         print(json.dumps(told, indent=1))
         return
     for name in damaged:
-        print(f"{name:<30} damaged")
+        say(f"{name:<30} damaged")
     for name, found in verdicts.items():
         words = _words(folder / name)
-        print(f"{name:<30} {reproduced([v.__dict__ for v in found])} claims reproduced")
+        say(f"{name:<30} {reproduced([v.__dict__ for v in found])} claims reproduced")
         for v in found:
             if v.verdict != REPRODUCED:
                 compared = f"{words.get(v.key, 'published')} {v.published}, ours {v.ours or 'none'}"
-                print(f"    {v.verdict}: {v.claim}: {compared} ({v.tolerance})")
+                say(f"    {v.verdict}: {v.claim}: {compared} ({v.tolerance})")
         if explain:
             _explain(folder / name)
     for f in failures[:20]:
-        print(
+        say(
             f"failed: {f.experiment}: {f.case.scenario} --cc {f.case.cc} --seed {f.case.seed}: {f.error}",
             file=sys.stderr,
         )
     if len(failures) > 20:
-        print(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
-    print(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
+        say(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
+    say(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
 
 
 def _words(folder: Path) -> dict[str, str]:
@@ -490,11 +490,11 @@ def _explain(folder: Path) -> None:
         if row["why"]:
             by_reason.setdefault(row["why"], []).append(row["claim"])
     for reason, claims in by_reason.items():
-        print(f"    why: {'; '.join(claims)}")
-        print(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
+        say(f"    why: {'; '.join(claims)}")
+        say(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
     for row in json.loads(read_text(folder / conclude.ABOUT)).get("decided", ()):
-        print(f"    {row['verdict']}: {row['hypothesis']}")
-        print(textwrap.fill(row["words"], 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
+        say(f"    {row['verdict']}: {row['hypothesis']}")
+        say(textwrap.fill(row["words"], 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
 
 
 class Screen:

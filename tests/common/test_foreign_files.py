@@ -291,6 +291,36 @@ def test_a_foreign_folder_in_shared_memory_is_one_like_others() -> None:
         assert (folder / "null").read_text(encoding="utf-8") == "kept"
 
 
+@pytest.mark.slow
+def test_the_default_folder_is_no_link(cli: Cli, short: Path, tmp_path: Path, victim: Victim) -> None:
+    """The user did not name it."""
+    (tmp_path / "runs").symlink_to(victim.folder / "folder")
+    (tmp_path / "log.csv").write_text("t_s,rtt_ms\n" + "".join(f"{t},20\n" for t in range(20)), encoding="utf-8")
+    for words in (
+        ("run", short, "--cc", "cubic"),
+        ("sweep", short, "--set", "run.seed=1,2", "--cc", "cubic"),
+        ("judge", "cubic", "--quick", "--catalogue", "starts"),
+        ("import", "log", "log.csv"),
+        ("train", "smoke", "--quick"),
+    ):
+        done = cli(*words)
+        assert (done.returncode, "cannot write to runs: it is a link" in done.stderr) == (2, True), (words, done.stderr)
+    assert victim.untouched()
+    assert cli("run", short, "--cc", "cubic", "--out", "runs/named").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_link_in_the_default_folder_is_not_resumed(cli: Cli, short: Path, tmp_path: Path) -> None:
+    assert cli("run", short, "--cc", "cubic", "--out", "other").returncode == 0
+    (tmp_path / "other/summary.csv").unlink()
+    before = sorted(p.name for p in (tmp_path / "other").rglob("*"))
+    (tmp_path / "runs").mkdir()
+    (tmp_path / f"runs/{short.stem}").symlink_to(tmp_path / "other")
+    done = cli("run", short, "--cc", "cubic")
+    assert (done.returncode, f"record: runs/{short.stem}-2" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert sorted(p.name for p in (tmp_path / "other").rglob("*")) == before
+
+
 def test_folders_and_journals_are_no_links(tmp_path: Path, victim: Victim) -> None:
     (tmp_path / "link").symlink_to(victim.folder / "folder")
     with pytest.raises(RecordError, match="it is a link"):
@@ -393,6 +423,8 @@ def test_a_pipe_in_a_folder_is_no_scenario(cli: Cli, short: Path, tmp_path: Path
         done = cli(*words, timeout=60)
         assert done.returncode == 2
         assert f"cannot read {words[1]}: it is a pipe, not a file" in done.stderr
+    done = cli("timeline", "link.toml", timeout=60)
+    assert (done.returncode, "cannot read link.toml: it is a pipe, not a file" in done.stderr) == (2, True)
     with (folder / "a.toml").open("a", encoding="utf-8") as file:
         file.write('[[expect]]\nmetric = "share"\nat_least = 0.1\n')
     done = cli("judge", "cubic", "--catalogue", "catalogue", "--out", "j", timeout=60)

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
+import time
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,7 +24,7 @@ import numpy as np
 import pytest
 
 import perigee_lab as perigee
-from conftest import Cli
+from conftest import Begin, Cli, wait_for
 from perigee_lab.cli import view
 from perigee_lab.results.run import find_records
 from perigee_lab.sky.skymap import picture
@@ -212,6 +216,57 @@ def test_the_server_closes_idle_connections_and_keeps_out_of_frames(monkeypatch:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_connections_with_bytes_that_trickle_in_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer takes the place of the oldest without a request, and a complete request has a time limit."""
+    monkeypatch.setattr(servers, "IDLE_S", 2.0)
+    server, address = serve("<p>globe</p>")
+    threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+    where = urlsplit(address)
+    slow = [socket.create_connection(("127.0.0.1", where.port), timeout=20) for _ in range(servers.MOST_CONNECTIONS)]
+    over = threading.Event()
+
+    def trickle() -> None:
+        while not over.wait(0.2):
+            for sock in slow:
+                with contextlib.suppress(OSError):
+                    sock.send(b"G")
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    try:
+        while len(server.newcomers) < servers.MOST_CONNECTIONS:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        begin = time.monotonic()
+        connection = HTTPConnection("127.0.0.1", where.port, timeout=20)
+        connection.request("GET", where.path, headers={"Host": f"127.0.0.1:{where.port}"})
+        assert connection.getresponse().status == 200
+        assert time.monotonic() - begin < 1.5, "it waits for no other connection"
+        while server.newcomers:  # type: ignore[attr-defined]
+            time.sleep(0.05)
+            assert time.monotonic() - begin < 10
+    finally:
+        over.set()
+        thread.join()
+        server.shutdown()
+        server.server_close()
+        for sock in slow:
+            sock.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_the_file_of_the_browser_goes_however_the_command_ends(
+    flat: Path, tmp_path: Path, begin: Begin, number: signal.Signals
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    process = begin("view", flat, "--no-browser", env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+    wait_for(lambda: bool(list((tmp_path / "tmp").glob("perigee-view-*/view.html"))), process)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert list((tmp_path / "tmp").glob("perigee-view-*")) == []
 
 
 def test_the_browser_gets_no_secret_in_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

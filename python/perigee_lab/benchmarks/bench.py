@@ -17,6 +17,7 @@ from perigee_lab.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee_lab.common import interpreter
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,15 +56,15 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
         if not cases and not hosts.names():
             print("real hosts: no kernel is built (perigee kernel build), so their cases are left out")
         _print_slowest(rows)
-        print(f"others on the same kind of machine: {OTHERS}")
+        say(f"others on the same kind of machine: {OTHERS}")
 
 
 def _print_slowest(rows: list[dict[str, Any]]) -> None:
     simulated = [r for r in rows if "packet_hops_per_s" in r]
     if simulated:
         slowest = min(simulated, key=lambda r: r["packet_hops_per_s"])
-        print(f"each the fastest of {slowest['repeats']}, its cpu s beside their median")
-        print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
+        say(f"each the fastest of {slowest['repeats']}, its cpu s beside their median")
+        say(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
 
 
 def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, Any]]:
@@ -145,9 +146,9 @@ _COLUMNS: list[tuple[str, int, Callable[[dict[str, Any]], str]]] = [
 
 def _print_row(r: dict[str, Any], *, first: bool) -> None:
     if first:
-        print("".join(f"{head:<{w}}" if head == "case" else f"{head:>{w}}" for head, w, _ in _COLUMNS))
+        say("".join(f"{head:<{w}}" if head == "case" else f"{head:>{w}}" for head, w, _ in _COLUMNS))
     line = "".join(f"{shown(r):>{w}}" for _, w, shown in _COLUMNS)
-    print(line + _remark(r))
+    say(line + _remark(r))
 
 
 def _remark(r: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from perigee_lab import _core
 from perigee_lab.common import interpreter
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.messages import say
 
 MOST = 1024
 """Most threads of a run."""
@@ -49,11 +50,11 @@ def threads_command(cases: list[str], threads: list[int], *, repeat: int, as_jso
 
 def _print(case: dict[str, Any], *, first: bool) -> None:
     if first:
-        print(f"{os.cpu_count()} cores; speed-up over one thread, and what the division of events allows\n")
-        print(f"{'case':<20}{'threads':>8}{'wall s':>9}{'speed-up':>10}{'bound':>7}{'windows':>9}{'exchanged':>11}")
+        say(f"{os.cpu_count()} cores; speed-up over one thread, and what the division of events allows\n")
+        say(f"{'case':<20}{'threads':>8}{'wall s':>9}{'speed-up':>10}{'bound':>7}{'windows':>9}{'exchanged':>11}")
     for row in case["threads"]:
         bound = "-" if row["bound"] is None else f"{row['bound']:.2f}"
-        print(
+        say(
             f"{case['name']:<20}{row['threads']:>8}{row['wall_s']:>9.2f}{row['speed_up']:>10.2f}{bound:>7}"
             f"{row['windows']:>9}{row['exchanged']:>11}" + (f"  {row['limit']}" if row["limit"] else "")
         )

@@ -10,6 +10,7 @@ import typer
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -38,11 +39,11 @@ def command(
     if pkgconfig:
         if cflags or libs:
             stop("--pkgconfig excludes --cflags and --libs: give only one of them", 2)
-        print(folder / "lib/pkgconfig")
+        say(folder / "lib/pkgconfig")
     elif cflags or libs:
         words = [f"-I{folder / 'include'}"] if cflags else []
         words += [str(library), f"-Wl,-rpath,{library.parent}"] if libs else []
-        print(quoting.shell_words(words))
+        say(quoting.shell_words(words))
     else:
-        print(f"libperigee_cc {_core.__version__}\nheader: {folder / 'include/perigee_cc.h'}\nlibrary: {library}")
+        say(f"libperigee_cc {_core.__version__}\nheader: {folder / 'include/perigee_cc.h'}\nlibrary: {library}")
         print("next: cc FILE.c $(perigee capi --cflags --libs) -o PROGRAM")

@@ -14,6 +14,7 @@ from perigee_lab.cli.output import save
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
@@ -56,13 +57,13 @@ def show_cells(
             stop("--x and --y are axes of a figure: a page has a slider for every key")
         with writing(plot):
             found.page(list(names)).save(plot)
-        print(f"{plot} is written")
+        say(f"{plot} is written")
     elif plot is not None:
         try:
             save(found.plot(columns[0], x, y), plot)
         except ValueError as error:
             stop(f"{plot}: {error}")
-        print(f"{plot} is written")
+        say(f"{plot} is written")
     elif as_json:
         print(json.dumps(finite({"keys": found.keys, "cells": found.means(columns)}), indent=1))
     else:
@@ -125,14 +126,14 @@ def print_cells(found: Sweep, names: list[str]) -> None:
     print_table(console, table)
     if rows[MOST_LINES:]:
         table_of_all = found.folder / ("sweep.csv" if found.keys else "summary.csv")
-        print(f"and {len(rows) - MOST_LINES} more; all are in {table_of_all}; --where KEY=VALUE filters")
+        say(f"and {len(rows) - MOST_LINES} more; all are in {table_of_all}; --where KEY=VALUE filters")
     seeds = sorted({r["seed"] for r in found.rows})
     if len(seeds) > 1:
-        print(f"means over {len(seeds)} seeds; ± half of the 95 % t-interval, none where all are equal")
+        say(f"means over {len(seeds)} seeds; ± half of the 95 % t-interval, none where all are equal")
     over = statistics_of(found.rows)
     if FLOWS in over and RTTS & set(names):
         of = "" if len(over) == 1 else " of some cells (column rtt_over)"
-        print(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
+        say(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
 
 
 def print_groups(found: Sweep, names: list[str]) -> None:

@@ -21,7 +21,7 @@ from perigee_lab.cli.options import (
     schemes_of,
 )
 from perigee_lab.cli.output import print_warnings
-from perigee_lab.common.messages import significant
+from perigee_lab.common.messages import say, significant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,20 +75,20 @@ def command(
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **data}, indent=1))
         return
     has_warnings = found["warnings"] or shared
-    print(f"{scenario}: " + ("OK, with warnings" if has_warnings else "OK"))
+    say(f"{scenario}: " + ("OK, with warnings" if has_warnings else "OK"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
-    print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
+    say(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     if at.has_hosts:
         more = f" and {len(real) - 8} more" if real[8:] else ""
-        print(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
+        say(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
     for line in found["report"]:
-        print(f"  {line}")
+        say(f"  {line}")
     print_warnings([*found["warnings"], *shared])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
-        print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:.10g} Mbit/s, queue {queue}")
+        say(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:.10g} Mbit/s, queue {queue}")
     cost = f"{hops_in_words(hops * runs)}, {significant(cpu_s * runs)} s of one core"
-    print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
+    say(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
 
 
 def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
@@ -108,11 +108,11 @@ def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
         }
         print(json.dumps({"ok": True, **sizes, **data}, indent=1))
         return
-    print(f"{path}: " + ("OK, with warnings" if found["warnings"] else "OK"))
-    print("  " + ", ".join(f"{n:,} {noun}" for noun, n in sizes.items()) + f", {terminals:,.0f} terminals")
-    print(f"  {found['steps']:,} steps of {found['step_s']:g} s; perigee demand run computes them")
+    say(f"{path}: " + ("OK, with warnings" if found["warnings"] else "OK"))
+    say("  " + ", ".join(f"{n:,} {noun}" for noun, n in sizes.items()) + f", {terminals:,.0f} terminals")
+    say(f"  {found['steps']:,} steps of {found['step_s']:g} s; perigee demand run computes them")
     for line in found["report"]:
-        print(f"  {line}")
+        say(f"  {line}")
     print_warnings(found["warnings"])
 
 

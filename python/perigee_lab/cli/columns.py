@@ -11,6 +11,7 @@ import typer
 
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 WIDTH = 100
 
@@ -34,8 +35,8 @@ def command(
         return
     for c in chosen:
         heading = f' "{one_line(c.heading)}"' if c.heading else ""
-        print(f"{c.name}{f' [{c.unit}]' if c.unit else ''}{heading} ({c.rows})")
-        print(textwrap.fill(c.meaning, WIDTH, initial_indent="    ", subsequent_indent="    "))
+        say(f"{c.name}{f' [{c.unit}]' if c.unit else ''}{heading} ({c.rows})")
+        say(textwrap.fill(c.meaning, WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def _named(name: str) -> list[Any]:

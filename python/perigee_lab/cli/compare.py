@@ -15,6 +15,7 @@ from perigee_lab.cli import demand
 from perigee_lab.cli.options import JsonOption, count
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 from perigee_lab.common.terminal import empty_table, natural_width, print_table, table_console
 from perigee_lab.demand.record import is_demand
 
@@ -81,7 +82,7 @@ def command(
     if found is not None:
         _print(found, shared=b is None)
     for warning in _warnings([*left, *(right or ())]):
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
 
 
 def _tests(
@@ -135,18 +136,18 @@ def _print(found: Comparison, *, shared: bool) -> None:
         table = _table(found, LEAST[:left_out], plain=not console.is_terminal)
     print_table(console, table)
     if left_out:
-        print(f"Without {', '.join(LEAST[:left_out])}, for which this terminal is too narrow: --csv has all columns.")
+        say(f"Without {', '.join(LEAST[:left_out])}, for which this terminal is too narrow: --csv has all columns.")
     if len({(d.a, d.b) for d in found}) > MANY_PAIRS:
         print("These are all pairs: --pair X,Y compares two schemes, with fewer tests to correct for.")
     of = "seeds of one number share losses, handovers and traffic" if shared else "what they share depends on settings"
     tests = sum(not math.isnan(d.p) for d in found)
-    print(
+    say(
         f"Differences seed by seed: {of}. p (t) and ahead are corrected for {count(tests, 'test')} (Holm), at a level "
         "of 5 %.\n"
         f"Not decided: p is higher, which is no proof of equality; no difference: equal values, or an interval within "
         f"±{100 * ACCURACY:g} % of Y."
     )
-    print(
+    say(
         f"Effect d: mean over standard deviation of the differences; more: about this number of further seeds gives an "
         f"interval of ±{100 * ACCURACY:g} % of Y."
     )
@@ -222,7 +223,7 @@ class _Sides:
         if both:
             print_table(console, table)
         for line in self._differences():
-            print(line)
+            say(line)
 
     def _differences(self) -> list[str]:
         from perigee_lab.results.rtt_over import SAMPLES

@@ -26,6 +26,7 @@ from perigee_lab.cli.output import save
 from perigee_lab.common import names
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,8 +75,8 @@ def run(
         print(json.dumps({k: v for k, v in found.manifest.items() if k != "scenario"}))
         return
     for line in report.lines(found):
-        print(line)
-    print(f"report: {page}")
+        say(line)
+    say(f"report: {page}")
 
 
 @contextmanager
@@ -142,7 +143,7 @@ def map_(
                 maps.write_geojson(record, what, direction, t_s, target, None if beside is None else _open(beside))
         else:
             save(maps.draw(record, what, direction, t_s, None if beside is None else _open(beside)), target)
-    print(f"map: {target}")
+    say(f"map: {target}")
 
 
 @command.command("report")
@@ -170,8 +171,8 @@ def report_(
         print(data)
         return
     for line in lines:
-        print(line)
-    print(f"report: {page}")
+        say(line)
+    say(f"report: {page}")
 
 
 @command.command()
@@ -198,8 +199,8 @@ def background(
         found = loads_.loads(record, None if time is None else seconds(time), seconds(length))
     with writing(file):
         found.write(file)
-    print(found.section(file.name), end="")
-    print(f"# {timedelta(seconds=found.from_s)} after the start of {record.start['name']}")
+    say(found.section(file.name), end="")
+    say(f"# {timedelta(seconds=found.from_s)} after the start of {record.start['name']}")
 
 
 @command.command()
@@ -236,8 +237,8 @@ def sweep(
         return
     _print_sweep(found, [a.key for a in planned.index.axes])
     if planned.warnings:
-        print("Warnings:\n  " + "\n  ".join(planned.warnings))
-    print(f"table: {out / 'sweep.csv'}, a row per combination; its column folder names the record")
+        say("Warnings:\n  " + "\n  ".join(planned.warnings))
+    say(f"table: {out / 'sweep.csv'}, a row per combination; its column folder names the record")
 
 
 def _print_sweep(found: pd.DataFrame, keys: list[str]) -> None:
@@ -292,7 +293,7 @@ def compare_records(a: Record, b: Record, direction: int = 0, *, as_csv: bool = 
         print("metric,unit,a,b,difference,p5,p95,more_pct,less_pct")
         for row in found.rows:
             numbers = (row.a, row.b, row.difference, row.p5, row.p95, row.more_pct, row.less_pct)
-            print(",".join([row.metric, row.unit, *("" if math.isnan(n) else f"{n:.7g}" for n in numbers)]))
+            say(",".join([row.metric, row.unit, *("" if math.isnan(n) else f"{n:.7g}" for n in numbers)]))
     elif as_json:
         print(json.dumps({"a": str(a.folder), "b": str(b.folder), **found.as_data()}, indent=1))
     else:
@@ -318,8 +319,8 @@ def _print_paired(found: Paired, a: Record, b: Record) -> None:
             METRICS[row.metric][0], row.unit, _number(row.a), _number(row.b), difference, spread, *shares
         )  # fmt: skip
     print_table(console, table)
-    print(f"A: {quoting.cell(str(a.folder))}; B: {quoting.cell(str(b.folder))}")
-    print(
+    say(f"A: {quoting.cell(str(a.folder))}; B: {quoting.cell(str(b.folder))}")
+    say(
         f"{count(found.intervals, 'interval')}, {found.direction}: means, 5th to 95th percentile of the differences "
         "over the intervals, and"
     )
@@ -330,7 +331,7 @@ def _print_paired(found: Paired, a: Record, b: Record) -> None:
         print("The cells of the records differ: no comparison by cell")
         return
     of = found.by_share()
-    print(
+    say(
         f"{of['gain']:,.0f} terminals are in cells that gain {GAIN:.0%} or more of their traffic, {of['lose']:,.0f} in "
         f"cells that lose as much, {of['keep']:,.0f} in others"
     )
@@ -343,7 +344,7 @@ def _print_paired(found: Paired, a: Record, b: Record) -> None:
             if sign * r["change"] >= LEAST_SHOWN
         ]
         if named:
-            print(f"most to {what}: {'; '.join(named)}")
+            say(f"most to {what}: {'; '.join(named)}")
 
 
 def _time(text: str | None, default_s: float) -> float:

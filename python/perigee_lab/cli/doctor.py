@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +72,7 @@ def command(as_json: JsonOption = False) -> int:
         findings.append(finding)
         if not as_json:
             mark = "ok" if finding.ok else "--" if finding.optional else "!!"
-            print(f"{mark}  {finding.part:<14}{finding.message}", flush=True)
+            say(f"{mark}  {finding.part:<14}{finding.message}", flush=True)
     broken = [f for f in findings if not f.ok and not f.optional]
     if as_json:
         print(json.dumps({"ok": not broken, "findings": [asdict(f) for f in findings]}, indent=1))

@@ -19,7 +19,7 @@ from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, removed, writing
 from perigee_lab.common.interrupt import announce, on_termination
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 from perigee_lab.common.terminal import print_table, table_console
 from perigee_lab.extensions.trust import Permission
 from perigee_lab.judge import expectations as judge
@@ -139,10 +139,10 @@ def dry_command(
         data = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
         print(json.dumps({**data, **cost.as_data(), "job": save and str(save)}, indent=1))
         return
-    print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
-    print(f"  {cost.in_words()}")
+    say(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
+    say(f"  {cost.in_words()}")
     if save is not None:
-        print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
+        say(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
 
 
 def _folder(jobs: Sequence[Job], options: Options) -> tuple[Path, bool]:
@@ -165,7 +165,7 @@ def _run(made: Callable[[], Plan], options: Options, expectations: Sequence[Expe
         with writing(folder), claimed(folder, fresh=fresh), on_termination():
             plan = plan.into(folder, force=options.force)
             if (there := plan.resumed()) and not as_json:
-                print(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
+                say(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
             try:
                 results = _execute(plan, options.machines, quiet=as_json)
             except work.BrokenRunError as error:
@@ -185,7 +185,7 @@ def _run(made: Callable[[], Plan], options: Options, expectations: Sequence[Expe
     else:
         _print_results(results, folder, report=report)
         for r in strangers:
-            print(f"skipped in summary and report: {r.folder} (recorded from a different scenario)")
+            say(f"skipped in summary and report: {r.folder} (recorded from a different scenario)")
     _name_unchecked(chosen, plan.jobs[0].schemes)
     return conclude_expectations(plan.jobs[0].scenario, findings, options.outlets, quiet=as_json)
 
@@ -195,7 +195,7 @@ def _name_unchecked(expectations: Sequence[Expectation], compared: Sequence[str]
         missing = judge.uncompared(e, compared)
         if missing and len(missing) == len(e.keys["cc"]):
             who = ", ".join(missing)
-            print(f"{e.place}: not checked, as {who} is not compared: {e.title} {e.bound()}", file=sys.stderr)
+            say(f"{e.place}: not checked, as {who} is not compared: {e.title} {e.bound()}", file=sys.stderr)
 
 
 def _write_problem(plan: Plan, error: Exception, options: Options) -> None:
@@ -233,7 +233,7 @@ def _execute(plan: Plan, machines: Machines, *, quiet: bool) -> Results:
     n = len(plan.missing())
     cost = cost_of(plan).times(n)
     if not quiet and cost.cpu_s > LONG_RUN_S:
-        print(
+        say(
             f"estimate: {count(n, 'run')}, {cost.in_words(None if machines.cluster else machines.cores)}",
             file=sys.stderr,
         )
@@ -266,15 +266,15 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
     print_table(console, scheme_table(schemes, width=console.width, plain=not console.is_terminal))
     print_groups(console, results)
     for line in [*beside(results), *about_seeds(results)]:
-        print(line)
+        say(line)
     warnings = _warnings(results)
     if warnings:
         print("Warnings:")
         for warning in warnings:
-            print(f"  {warning}")
+            say(f"  {warning}")
     for line in flow_file.where(folder):
-        print(line)
-    print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
+        say(line)
+    say(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
 
 
 def _warnings(results: Sequence[Run]) -> list[str]:

@@ -15,6 +15,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import UNDECIDED, UNMET
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
         row = [f.expectation.title, f.cc, f.expectation.bound(), f.shown(), str(f.runs), verdict]
         table.add_row(*map(quoting.cell, [*([f.cell] if has_cells else []), *row]))
     print_table(console, table)
-    print(f"expectations: {tally(findings)}")
+    say(f"expectations: {tally(findings)}")
 
 
 def tally(findings: Sequence[Finding]) -> str:

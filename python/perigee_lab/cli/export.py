@@ -16,6 +16,7 @@ from perigee_lab.cli.output import output, print_warnings
 from perigee_lab.cli.places import FromOption, ToOption, ends_of, of_places
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import claimed, writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
@@ -58,7 +59,7 @@ def command(
         except _core.ScenarioError as error:
             stop(of_places(error, origin, target))
     print_warnings(warnings)
-    print(f"{what}: {out}")
+    say(f"{what}: {out}")
 
 
 def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[str, str]]) -> None:
@@ -82,6 +83,6 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
     except (_core.ScenarioError, _core.RunError) as error:
         stop(error.args[0])
     print_warnings(warnings)
-    print(f"{what}: {out}, {origin} to {target}")
+    say(f"{what}: {out}, {origin} to {target}")
     for line in lines:
-        print(f"  {line}")
+        say(f"  {line}")

@@ -12,6 +12,7 @@ import typer
 
 from perigee_lab.cli.options import ForceOption, time_ns
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -79,14 +80,14 @@ def command(
                 runs_of(paths, Path(scratch)), out, title=f"Replay of {names}", command=f"perigee fit {names}", on=on,
                 score=score, rate_bps=capacity, given=known,
                 queue_bytes=None if queue is None else amount_bytes(queue, "--queue"),
-                tell=lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None,
+                tell=lambda text: say(text, file=sys.stderr) if sys.stderr.isatty() else None,
             )  # fmt: skip
     except _core.ScenarioError as error:
         stop(_of_scenario(str(error), out))
     for line in lines(found) if score else []:
-        print(line)
+        say(line)
     picture = f", side by side: {out / 'fit.png'}" if score else ""
-    print(f"scenario: {found.scenario} (perigee run {found.scenario} --cc cubic,bbr){picture}")
+    say(f"scenario: {found.scenario} (perigee run {found.scenario} --cc cubic,bbr){picture}")
 
 
 OPTIONS = {

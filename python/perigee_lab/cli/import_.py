@@ -20,6 +20,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INTERRUPTED
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 OutFolder = Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")]
 
@@ -79,7 +80,7 @@ def capture(
     if wireshark:
         _beside_wireshark(folder)
     if took_s > 2:
-        print(f"{size / 1e6:.0f} MB in {took_s:.1f} s", file=sys.stderr)
+        say(f"{size / 1e6:.0f} MB in {took_s:.1f} s", file=sys.stderr)
     return 0
 
 
@@ -221,4 +222,4 @@ def _import_state(
     check_free(out, force=force)
     with output(out) as partial:
         _core.import_state(what, source, partial, ends, dynamic)
-    print(f"timeline: {out}")
+    say(f"timeline: {out}")

@@ -10,6 +10,7 @@ import typer
 
 from perigee_lab.cli.options import ForceOption, check_free
 from perigee_lab.common.files import write_text, writing
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -24,4 +25,4 @@ def command(
     template = files("perigee_lab") / "templates" / ("sky.toml" if sky else "dumbbell.toml")
     with writing(path):
         write_text(path, template.read_text(encoding="utf-8"))
-    print(f"wrote {path}; next: perigee run {path}")
+    say(f"wrote {path}; next: perigee run {path}")

@@ -21,7 +21,7 @@ from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, inner, refuse_file, write_text, writing
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
@@ -233,8 +233,8 @@ def _print(done: Sequence[Judgement], folder: Path) -> None:
             table.add_row(*map(quoting.cell, (name, "not available here", "", why)))
         print_table(console, table)
     for j in done:
-        print(j.line())
-    print(f"page: {folder / 'judge.html'}")
+        say(j.line())
+    say(f"page: {folder / 'judge.html'}")
 
 
 def _first(o: Outcome) -> str:

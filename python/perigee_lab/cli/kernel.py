@@ -18,7 +18,7 @@ from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
 from perigee_lab.common.files import writing
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 
 if TYPE_CHECKING:
     from perigee_lab.hosts.kernels import Kernel
@@ -57,9 +57,9 @@ def build(
         print(json.dumps({**kernel.as_json(), "fresh": done.fresh, "warnings": done.warnings}, indent=1))
         return
     how = f"built in {time.monotonic() - started:.0f} s" if done.fresh else "already in the cache"
-    print(f"{kernel.manifest.name}: Linux {kernel.manifest.version}, {how}: {kernel.folder}")
+    say(f"{kernel.manifest.name}: Linux {kernel.manifest.version}, {how}: {kernel.folder}")
     if done.tree is not None:
-        print(f"built in {done.tree}")
+        say(f"built in {done.tree}")
 
 
 @command.command()
@@ -67,7 +67,7 @@ def path(name: NameArg = None) -> None:
     """Print the folder of a kernel."""
     from perigee_lab.hosts.kernels import find
 
-    print(find(name).folder)
+    say(find(name).folder)
 
 
 @command.command("list")
@@ -86,9 +86,9 @@ def list_(as_json: JsonOption = False) -> None:
     if kernels:
         _print_table(kernels)
     for d in damaged:
-        print(f"damaged: {d.reason}; perigee kernel remove {d.folder.name}")
+        say(f"damaged: {d.reason}; perigee kernel remove {d.folder.name}")
     if not there:
-        print(f"no kernel found; run {BUILD} (takes a few minutes)")
+        say(f"no kernel found; run {BUILD} (takes a few minutes)")
 
 
 def _default(i: int, kernel: Kernel) -> bool:
@@ -118,7 +118,7 @@ def _print_table(kernels: list[Kernel]) -> None:
             )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 @command.command()
@@ -138,7 +138,7 @@ def remove(
         print(json.dumps({"removed": [str(f) for f in removed]}, indent=1))
         return
     for folder in removed:
-        print(f"removed {folder}")
+        say(f"removed {folder}")
     if not removed:
         print("no kernel to remove")
 
@@ -159,11 +159,11 @@ def doctor(name: NameArg = None, as_json: JsonOption = False) -> int:
     if as_json:
         print(json.dumps(asdict(found), indent=1))
     elif found.ok:
-        print(f"{found.kernel} {found.message}")
+        say(f"{found.kernel} {found.message}")
     else:
         complain(f"{found.kernel}: {found.message}")
         for line in found.console:
-            print(f"  {line}", file=sys.stderr)
+            say(f"  {line}", file=sys.stderr)
     return 0 if found.ok else FAILED
 
 
@@ -181,7 +181,7 @@ def _progress() -> Iterator[Progress]:
         def show(what: str, done: int, total: int) -> None:
             nonlocal before
             if what != before:
-                print(what, file=sys.stderr, flush=True)
+                say(what, file=sys.stderr, flush=True)
             before = what
 
         yield show

@@ -18,7 +18,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee_lab.common.files import cannot_write, writing
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 
 if TYPE_CHECKING:
     pass
@@ -42,7 +42,7 @@ def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not
             stop(f"{file} exists, and keys are never replaced: choose another name, or use this key")
     with os.fdopen(handle, "w", encoding="ascii") as out:
         out.write(new_key() + "\n")
-    print(f"{file}: copy it to the other end, and keep it secret: it authorises traffic from the server")
+    say(f"{file}: copy it to the other end, and keep it secret: it authorises traffic from the server")
 
 
 @command.command()
@@ -74,11 +74,11 @@ def serve(
     over = _until_signal()
     server.start()
     known = ", ".join(schemes()) or "its own"
-    print(f"measure: port {server.port}, TCP and UDP; congestion controls for downloads: {known}", flush=True)
+    say(f"measure: port {server.port}, TCP and UDP; congestion controls for downloads: {known}", flush=True)
     over.wait()
     server.stop()
     counts = ", ".join(f"{n} {what}" for what, n in sorted(server.counts.items()))
-    print(f"measure: served {counts or 'no client'}", file=sys.stderr)
+    say(f"measure: served {counts or 'no client'}", file=sys.stderr)
 
 
 @command.command()
@@ -141,10 +141,10 @@ def run(
         return BAD_INPUT if isinstance(error, MeasureError) else FAILED
     code = INTERRUPTED if over.is_set() else FAILED if runner.given_up else 0
     if not report:
-        print(f"measured: {folder}; perigee measure report {folder} writes its records")
+        say(f"measured: {folder}; perigee measure report {folder} writes its records")
         return code
     if over.is_set():
-        print(f"stopped; the same command with --out {folder} resumes", file=sys.stderr)
+        say(f"stopped; the same command with --out {folder} resumes", file=sys.stderr)
     _conclude(folder)
     return code
 
@@ -186,7 +186,7 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, ru
 
 
 def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+    say(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def _until_signal() -> threading.Event:

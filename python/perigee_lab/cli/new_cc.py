@@ -13,6 +13,7 @@ import typer
 
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import write_text, writing
+from perigee_lab.common.messages import say
 
 LOOKS = Path("python/perigee_lab/results/looks.py")
 SECTION = "Add a congestion control"
@@ -34,16 +35,14 @@ def command(
     with writing(folder):
         written = python_files(name, folder) if python else rust_files(name, folder)
     for path in written:
-        print(path)
+        say(path)
     if python:
         cc, test = f"{folder / name}.py:{label_of(name)}", f"; its test: pytest {folder / f'test_{name}.py'}"
-        print(f"next: perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic{test}")
-        print(f"its expectations: perigee run {folder / name}.toml --cc {cc}")
+        say(f"next: perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic{test}")
+        say(f"its expectations: perigee run {folder / name}.toml --cc {cc}")
     else:
-        print(
-            f"next: CONTRIBUTING.md, section {SECTION!r}; cargo test -p perigee-cc {name} && make setup docs; ", end=""
-        )
-        print(f"perigee run scenarios/micro/dumbbell.toml --cc {name},cubic")
+        say(f"next: CONTRIBUTING.md, section {SECTION!r}; cargo test -p perigee-cc {name} && make setup docs; ", end="")
+        say(f"perigee run scenarios/micro/dumbbell.toml --cc {name},cubic")
 
 
 def python_files(name: str, folder: Path) -> list[Path]:

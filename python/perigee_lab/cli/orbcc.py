@@ -12,6 +12,7 @@ import typer
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common import names, quoting
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 command = typer.Typer(name="orbcc", help="Attach OrbCC to this machine's TCP.", no_args_is_help=True)
 CARRIERS = ["auto", "ip6", "tcp", "ioam"]
@@ -126,8 +127,8 @@ def status(as_json: JsonOption = False) -> None:
     if as_json:
         print(json.dumps(found, indent=1))
         return
-    print(table(found["flows"]))
-    print("  ".join(f"{name} {n}" for name, n in found["counters"].items() if n))
+    say(table(found["flows"]))
+    say("  ".join(f"{name} {n}" for name, n in found["counters"].items() if n))
 
 
 def table(flows: list[dict[str, Any]]) -> str:

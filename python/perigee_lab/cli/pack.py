@@ -13,6 +13,7 @@ import typer
 from perigee_lab.cli.options import ForceOption, JsonOption, check_free, count
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -47,11 +48,11 @@ def command(
         print(json.dumps({**data, "files": made.files, "records": made.records, "tables": made.tables}, indent=1))
         return
     tables = "with their tables" if made.tables else "hashes of tables only; --records adds the tables"
-    print(
+    say(
         f"{target}: {count(made.records, 'record')} ({tables}), {count(made.files, 'input file')}, "
         f"{made.size / 1e6:.1f} MB, hash {made.sha256[:16]}"
     )
     for entry in made.added:
-        print(f"{entry.name}: {count(entry.size, 'byte')}, SHA-256 {entry.sha256}")
+        say(f"{entry.name}: {count(entry.size, 'byte')}, SHA-256 {entry.sha256}")
     if made.code:
-        print(f"code: {', '.join(made.code)}; it runs elsewhere with --trust")
+        say(f"code: {', '.join(made.code)}; it runs elsewhere with --trust")

@@ -16,6 +16,7 @@ from perigee_lab.cli.output import print_warnings, save
 from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.sky.survey import PairPaths
@@ -111,9 +112,9 @@ def _print_table(pairs: Sequence[Sequence[PairPaths]], contrasts: dict[int, Any]
         p = of_pair[0]
         placed = p.distance_km is not None
         far = f": {p.distance_km:,.0f} km, {p.fibre_rtt_ms:.2f} ms in a great-circle fibre" if placed else ""
-        print(f"{p.origin} to {p.target}{far}")
+        say(f"{p.origin} to {p.target}{far}")
         shown = [name for name in head if placed or name != "x fibre"]
-        print(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in shown))
+        say(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in shown))
         for q in of_pair:
             s = q.statistics()
             mean = s["rtt_mean_ms"]
@@ -123,7 +124,7 @@ def _print_table(pairs: Sequence[Sequence[PairPaths]], contrasts: dict[int, Any]
             cells.append("-" if mean is None else f"{s['links_min']} to {s['links_max']}")
             cells += [str(s["path_changes"]), f"{s['handovers_from']} + {s['handovers_to']}"]
             cells.append(f"{s['unreachable_share']:.1%}")
-            print(f"  {q.label:<24}" + "".join(f"{cell:>10}" for cell in cells))
+            say(f"  {q.label:<24}" + "".join(f"{cell:>10}" for cell in cells))
             _print_contrast(of_pair[0], q, contrasts)
 
 
@@ -132,7 +133,7 @@ def _print_contrast(first: PairPaths, p: PairPaths, contrasts: dict[int, Any]) -
     if c is None:
         return
     apart = "" if c.apart_share is None else f"; of these, {c.apart_share:.0%} with the end satellites flying apart"
-    print(
+    say(
         f"  {p.label} is {c.mean_ratio:.2f} times {first.label} on average, {c.largest_ratio:.2f} at most, "
         f"over 1.5 in {c.slow_share:.0%} of the time{apart}"
     )
@@ -142,22 +143,20 @@ def _print_legs(pairs: Sequence[PairPaths]) -> None:
     from perigee_lab.sky.survey import hop_name
 
     for p in pairs:
-        print(f"\n{p.origin} to {p.target}, {p.label}: paths (↑ northbound, ↓ southbound, p = orbital plane)")
+        say(f"\n{p.origin} to {p.target}, {p.label}: paths (↑ northbound, ↓ southbound, p = orbital plane)")
         for leg in p.legs:
             if leg.hops is None:
-                print(f"  {leg.t_s:9.1f} s  no path")
+                say(f"  {leg.t_s:9.1f} s  no path")
             else:
                 names = " ".join(hop_name(h) for h in leg.hops)
-                print(f"  {leg.t_s:9.1f} s  {leg.rtt_ms:8.2f} ms  {leg.links:2d} links  {names}")
+                say(f"  {leg.t_s:9.1f} s  {leg.rtt_ms:8.2f} ms  {leg.links:2d} links  {names}")
 
 
 def _print_distribution(pairs: Sequence[Sequence[PairPaths]]) -> None:
     """A line per policy and metric: its distribution over the pairs."""
     import numpy as np
 
-    print(
-        f"{len(pairs)} pairs{'':<18}" + "".join(f"{name:>12}" for name in ("least", "10 %", "median", "90 %", "most"))
-    )
+    say(f"{len(pairs)} pairs{'':<18}" + "".join(f"{name:>12}" for name in ("least", "10 %", "median", "90 %", "most")))
     for i, first in enumerate(pairs[0]):
         rows = [of_pair[i].statistics() for of_pair in pairs]
         there = [r for r in rows if r["rtt_mean_ms"] is not None]
@@ -167,11 +166,11 @@ def _print_distribution(pairs: Sequence[Sequence[PairPaths]]) -> None:
             "path changes": [r["path_changes"] for r in rows],
             "time without path, %": [100 * r["unreachable_share"] for r in rows],
         }
-        print(f"  {first.label}")
+        say(f"  {first.label}")
         for name, values in numbers.items():
             if values:
                 shown = np.percentile(np.array(values, dtype=float), [0, 10, 50, 90, 100])
-                print(f"    {name:<22}" + "".join(f"{v:>12.4g}" for v in shown))
+                say(f"    {name:<22}" + "".join(f"{v:>12.4g}" for v in shown))
 
 
 def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
@@ -185,10 +184,10 @@ def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool
             write_statistics(table, [p for of_pair in pairs for p in of_pair])
         save(distribution(pairs), out)
         if not quiet:
-            print(f"distribution over the pairs: {out}, a row for each: {table}")
+            say(f"distribution over the pairs: {out}, a row for each: {table}")
         return
     for i, of_pair in enumerate(pairs):
         file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")
         save(plot(of_pair), file)
         if not quiet:
-            print(f"plot: {file}")
+            say(f"plot: {file}")

@@ -12,6 +12,7 @@ import typer
 from perigee_lab.cli.options import ForceOption, JsonOption, check_free
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import write_text
+from perigee_lab.common.messages import say
 
 command = typer.Typer(help="Inspect, test and import policies.", no_args_is_help=True)
 
@@ -22,7 +23,7 @@ def show(file: Annotated[str, typer.Argument(help="A policy's file, or astraea o
     from perigee_lab.learn.policy import describe
 
     try:
-        print(describe(file))
+        say(describe(file))
     except ValueError as error:
         stop(str(error))
 
@@ -51,13 +52,13 @@ def evaluate(
             row = facts.row(name)
             found.append(row)
             if not as_json:
-                print(row.text, flush=True)
+                say(row.text, flush=True)
     except ValueError as error:
         stop(str(error))
     if as_json:
         print(json.dumps([row.__dict__ for row in found], indent=1))
     else:
-        print(f"{sum(row.passed for row in found)} of {len(found)} rows pass")
+        say(f"{sum(row.passed for row in found)} of {len(found)} rows pass")
 
 
 @command.command("import")
@@ -78,6 +79,6 @@ def import_(
     prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
     try:
         write_text(out, read(prefix, scope))
-        print(describe(str(out)))
+        say(describe(str(out)))
     except ValueError as error:
         stop(str(error))

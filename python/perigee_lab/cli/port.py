@@ -10,6 +10,7 @@ import typer
 
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 command = typer.Typer(name="port", help="Write OrbCC telemetry at this router's ports.", no_args_is_help=True)
 DevArg = Annotated[str, typer.Argument(metavar="DEV", help="Device with the egress queue.")]
@@ -40,7 +41,7 @@ def attach(
     words = ["--object", str(programs.require() / programs.PORT_PROGRAMS), "--dev", dev]
     words += ["--rate", str(kbit), "--switch", str(switch)]
     programs.call(["port", "--pin", str(programs.port_pin(dev)), *words])
-    print(f"{dev} stamps records at {kbit / 1000:g} Mbit/s")
+    say(f"{dev} stamps records at {kbit / 1000:g} Mbit/s")
 
 
 @command.command()
@@ -71,7 +72,7 @@ def stats(
     elif prometheus:
         print(ports.prometheus(found), end="")
     else:
-        print(ports.table(found))
+        say(ports.table(found))
 
 
 @command.command()

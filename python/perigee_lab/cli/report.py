@@ -11,6 +11,7 @@ import typer
 
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -35,4 +36,4 @@ def command(
     started = time.perf_counter()
     with writing(target):
         write_report(joined(folders) if several else find_records(folders[0]), target)
-    print(f"wrote {target} ({time.perf_counter() - started:.1f} s)")
+    say(f"wrote {target} ({time.perf_counter() - started:.1f} s)")

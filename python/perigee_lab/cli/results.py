@@ -15,7 +15,7 @@ from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_o
 from perigee_lab.cli.run_figures import plot_runs
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def command(
     if out is not None:
         with writing(out):
             _export(found, out)
-        print(f"{out}: {_rows(found)}, {found.num_columns} columns")
+        say(f"{out}: {_rows(found)}, {found.num_columns} columns")
     elif as_json:
         print(_as_json(found))
     else:
@@ -179,7 +179,7 @@ def _print(table: pa.Table) -> None:
         shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
     print_table(console, shown)
     more = table.num_rows - MOST_LINES
-    print(_rows(table) + (f"; {more} are not shown: filter with --where, or write all with --out" if more > 0 else ""))
+    say(_rows(table) + (f"; {more} are not shown: filter with --where, or write all with --out" if more > 0 else ""))
 
 
 def _rows(table: pa.Table) -> str:

@@ -11,6 +11,7 @@ from perigee_lab.cli.options import check_free
 from perigee_lab.cli.output import save
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Results
@@ -28,7 +29,7 @@ def plot_runs(
             found.page(metrics, flow).save(plot)
     else:
         save(found.plot_seeds(metrics, flow), plot)
-    print(f"{plot} is written")
+    say(f"{plot} is written")
 
 
 def _chosen(folders: Sequence[Path], where: Sequence[str]) -> Results:

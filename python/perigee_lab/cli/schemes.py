@@ -11,6 +11,7 @@ import typer
 
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -41,12 +42,12 @@ def command(
         print(json.dumps(found, indent=1))
         return
     for s in found:
-        print(f"{s['id']:<14} {s['summary']}" if starts else f"{s['id']:<14} {s['label']:<16} {s['summary']}")
+        say(f"{s['id']:<14} {s['summary']}" if starts else f"{s['id']:<14} {s['label']:<16} {s['summary']}")
         for p in s["params"] if params else []:
             unit = f" [{p['unit']}]" if p["unit"] else ""
-            print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
+            say(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
         if starts:
-            print(f"    of {', '.join(scheme['id'] for scheme in every if s['id'] in scheme['starts'])}")
+            say(f"    of {', '.join(scheme['id'] for scheme in every if s['id'] in scheme['starts'])}")
 
 
 def _missing(name: str, found: list[dict[str, Any]]) -> NoReturn:
@@ -64,6 +65,6 @@ def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:
         print(json.dumps(found, indent=1, default=str))
         return
     for c in found:
-        print(f"{file}:{c['id']}  {c['summary']}")
+        say(f"{file}:{c['id']}  {c['summary']}")
         for name, value in c["params"].items() if params else []:
-            print(f"    {name} = {value!r}")
+            say(f"    {name} = {value!r}")

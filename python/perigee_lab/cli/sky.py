@@ -14,6 +14,7 @@ from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOptio
 from perigee_lab.cli.output import print_warnings, save
 from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -75,11 +76,11 @@ def command(
     file = out or Path(f"{loaded.name}-sky.png")
     links = None if record is None else _busy(record, found)
     save(draw(found, zoom=zoom, isls=isls, links=links), file)
-    print(f"{len(found['satellites'])} satellites, {len(found['isls'])} ISLs at {found['instant']}")
+    say(f"{len(found['satellites'])} satellites, {len(found['isls'])} ISLs at {found['instant']}")
     for p in found["paths"]:
         ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
-        print(f"  {ends}: " + (f"{p['rtt_ms']:.2f} ms" if p["vertices"] is not None else "no path"))
-    print(f"map: {file}")
+        say(f"  {ends}: " + (f"{p['rtt_ms']:.2f} ms" if p["vertices"] is not None else "no path"))
+    say(f"map: {file}")
 
 
 def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
@@ -122,7 +123,7 @@ def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
     if strangers:
         stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
     by_port = ports(links)
-    print(f"{count(len(by_port), 'port')} in use, with {count(len(links), 'link')}; the busiest:")
+    say(f"{count(len(by_port), 'port')} in use, with {count(len(links), 'link')}; the busiest:")
     for port in by_port[:10]:
-        print(f"  {port}")
+        say(f"  {port}")
     return links

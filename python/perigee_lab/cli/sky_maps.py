@@ -12,6 +12,7 @@ from perigee_lab.cli.output import progress
 from perigee_lab.cli.places import in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import make_ready, writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -56,7 +57,7 @@ def draw_over(
         print(json.dumps({"map": str(file), "ground": over_time_maps.rows(found)}, allow_nan=False))
         return
     _summarise(found)
-    print(f"map: {file}")
+    say(f"map: {file}")
 
 
 def _check(what: str, origin: str | None, record: Run | None) -> None:
@@ -106,7 +107,7 @@ def _summarise(found: OverTime) -> None:
     """Prints the distribution over the ground points, or the map if they have no numbers."""
     import numpy as np
 
-    print(f"{found.title}: {len(found.t_s)} instants, {len(found.ground)} ground points; {found.note}")
+    say(f"{found.title}: {len(found.t_s)} instants, {len(found.ground)} ground points; {found.note}")
     for panel in found.panels:
         places, values = "ground points", panel.places[np.isfinite(panel.places)]
         if not len(values):
@@ -114,4 +115,4 @@ def _summarise(found: OverTime) -> None:
         if len(values):
             low, middle, high = np.percentile(values, [0, 50, 100])
             unit = f" {panel.unit}" if panel.unit else ""
-            print(f"  {panel.title}, {len(values)} {places}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")
+            say(f"  {panel.title}, {len(values)} {places}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")

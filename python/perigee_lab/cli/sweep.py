@@ -33,7 +33,7 @@ from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED
 from perigee_lab.common.files import writing
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, say
 
 if TYPE_CHECKING:
     from perigee_lab.judge.verdicts import Finding
@@ -99,7 +99,7 @@ def command(
         with writing(folder), claimed(folder, fresh=out is None and begun is None):
             plan = plan.into(folder, force=force)
             if (there := plan.resumed()) and not as_json:
-                print(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
+                say(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
             done = _with_bar(
                 lambda p: execute_sweep(plan, folder, machines=machines, progress=p), plan.size, quiet=as_json
             )
@@ -126,14 +126,14 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], out
         print_cells(done, usual_columns(done))
         print_groups(done, usual_columns(done))
         if done.warnings:
-            print("Warnings:\n  " + "\n  ".join(done.warnings))
-        print(
+            say("Warnings:\n  " + "\n  ".join(done.warnings))
+        say(
             f"table: {folder / 'sweep.csv'}, a row per run"
             + (f"; {len(drawn)} plots in {folder / 'plots'}" * bool(drawn))
         )
         if many := sum((folder / CELLS / c.folder / FILE).exists() for c in done.index.cells):
             where = folder / CELLS / "NAME" / FILE
-            print(f"rows of flows: {where} of {count(many, 'cell')} (more than {MOST_IN_CSV} each)")
+            say(f"rows of flows: {where} of {count(many, 'cell')} (more than {MOST_IN_CSV} each)")
     for line in plan.failed[:5]:
         complain(line)
     if plan.failed:
@@ -229,9 +229,9 @@ def _print_plan(plan: SweepPlan, *, as_json: bool) -> None:
         print(json.dumps({**shown, **plan.cost.as_data()}, indent=1))
         return
     for key, values in shape.items():
-        print(f"{key}: {', '.join(values)}")
-    print(f"{count(len(plan.plans), 'cell')}, {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}: ", end="")
-    print(f"{count(plan.size, 'run')}\n  {plan.cost.in_words()}")
+        say(f"{key}: {', '.join(values)}")
+    say(f"{count(len(plan.plans), 'cell')}, {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}: ", end="")
+    say(f"{count(plan.size, 'run')}\n  {plan.cost.in_words()}")
 
 
 def _with_bar(make: Callable[[Callable[[float], None] | None], Sweep], runs: int, *, quiet: bool) -> Sweep:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.cli.options import count
 from perigee_lab.common import quoting
+from perigee_lab.common.messages import say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def print_groups(out: Any, runs: Sequence[Run]) -> None:
 
     for table in groups(in_order(runs)):
         cells = {cc: [cell.replace(" ± ", "\n±") for cell in row] for cc, row in table.cells.items()}
-        print(f"group {table.group}:")
+        say(f"group {table.group}:")
         print_table(out, _by_scheme(table.heads, cells, width=out.width, plain=not out.is_terminal))
 
 
@@ -76,15 +77,15 @@ def print_record(folder: Path) -> None:
     print_table(out, scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
     print_groups(out, runs)
     for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
-        print(line)
+        say(line)
     warnings = [w for r in runs for w in r.manifest.warnings]
     if warnings:
         print("Warnings:")
         for warning in said_once(warnings):
-            print(f"  {warning}")
+            say(f"  {warning}")
     for line in where(folder):
-        print(line)
-    print(f"record: {folder}, report: {folder / 'report.html'}")
+        say(line)
+    say(f"record: {folder}, report: {folder / 'report.html'}")
 
 
 def _facts(run: Run) -> list[str]:

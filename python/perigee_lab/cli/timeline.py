@@ -13,6 +13,8 @@ from perigee_lab.cli import given
 from perigee_lab.cli.options import ForceOption, JsonOption, SetOption, TleOption, TrustOption, check_free
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing, written
+from perigee_lab.common.messages import say
+from perigee_lab.common.reading import opened
 
 if TYPE_CHECKING:
     from perigee_lab.sky.timeline import Passed, Timeline
@@ -60,7 +62,7 @@ def command(
         _print(found.facts)
         for what, path in (("timeline", out), ("plot", plot)):
             if path is not None:
-                print(f"{what}: {path}")
+                say(f"{what}: {path}")
 
 
 def _open(
@@ -88,7 +90,7 @@ def _open(
 def _is_saved(source: Path) -> bool:
     """Whether a file is a saved timeline: it starts with a brace, which no TOML file does."""
     try:
-        with source.open("rb") as file:
+        with opened(source) as file:
             return file.read(1) == b"{"
     except OSError:
         return False
@@ -96,7 +98,7 @@ def _is_saved(source: Path) -> bool:
 
 def _print(f: dict[str, Any]) -> None:
     duration_s = f["duration_ns"] / 1e9
-    print(f"{f['title']}: {duration_s:g} s, {f['nodes']} nodes, {f['ports']} ports, {f['links']} links")
-    print("  changes: " + (", ".join(f"{n} {kind}" for kind, n in f["changes"].items()) or "none"))
+    say(f"{f['title']}: {duration_s:g} s, {f['nodes']} nodes, {f['ports']} ports, {f['links']} links")
+    say("  changes: " + (", ".join(f"{n} {kind}" for kind, n in f["changes"].items()) or "none"))
     pairs = [(p["from"], p["to"]) for p in f["pairs"]]
-    print("  pairs: " + ", ".join(f"{a} to {b}" for a, b in pairs[:5]) + (", …" if len(pairs) > 5 else ""))
+    say("  pairs: " + ", ".join(f"{a} to {b}" for a, b in pairs[:5]) + (", …" if len(pairs) > 5 else ""))

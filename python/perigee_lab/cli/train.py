@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perigee_lab.common.errors import stop
-from perigee_lab.common.files import writing
+from perigee_lab.common.files import refuse_link, writing
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.learn.training import Progress
+
+RUNS = Path("runs/train")
 
 
 def command(
@@ -30,7 +33,7 @@ def command(
     from perigee_lab.learn.training import POLICY
     from perigee_lab.learn.training import train as work
 
-    folder = out or Path("runs/train") / f"{Path(recipe).stem}-{seed}"
+    folder = out or RUNS / f"{Path(recipe).stem}-{seed}"
 
     rewards: list[float] = []
 
@@ -39,9 +42,12 @@ def command(
         if sys.stderr.isatty():
             print(f"\r{progress.line:<120}", end="", file=sys.stderr, flush=True)
         elif progress.round["score"]:
-            print(progress.line, file=sys.stderr, flush=True)
+            say(progress.line, file=sys.stderr, flush=True)
 
     try:
+        if out is None:
+            for own in (RUNS.parent, RUNS, folder):
+                refuse_link(own)
         with writing(folder):
             scores = work(recipe, folder, seed, show, 50.0 if quick else None)
     except ValueError as error:
@@ -51,13 +57,13 @@ def command(
     if rewards:
         part = max(1, len(rewards) // 4)
         begin, end = sum(rewards[:part]) / part, sum(rewards[-part:]) / part
-        print(f"reward while learning {begin:.4f} -> {end:.4f}, first and last quarter of {len(rewards)} rounds")
+        say(f"reward while learning {begin:.4f} -> {end:.4f}, first and last quarter of {len(rewards)} rounds")
     if scores:
         of = [s["reward"] for s in scores]
         best = f"best {max(of):.4f} (evaluation {of.index(max(of)) + 1} of {len(of)})"
-        print(f"reward in evaluations: first {of[0]:.4f}, {best}, last {of[-1]:.4f}")
-    print(f"policy: {folder / POLICY}")
+        say(f"reward in evaluations: first {of[0]:.4f}, {best}, last {of[-1]:.4f}")
+    say(f"policy: {folder / POLICY}")
     if report:
         from perigee_lab.learn.report import write
 
-        print(f"report: {write(folder, grid=not quick)}")
+        say(f"report: {write(folder, grid=not quick)}")

@@ -12,6 +12,7 @@ import typer
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -44,9 +45,9 @@ def command(
         return
     for r in rows:
         why = ", ".join(trust.changes(Path(str(r["file"])))) or "has changed or is missing"
-        print(f"{r['file']}" + ("" if r["unchanged"] else f"  ({why}: must be allowed again)"))
+        say(f"{r['file']}" + ("" if r["unchanged"] else f"  ({why}: must be allowed again)"))
     for a in archives:
-        print(f"{a['file']}  (archive {a['sha256'][:16]}, wherever it is)")
+        say(f"{a['file']}  (archive {a['sha256'][:16]}, wherever it is)")
 
 
 def _archive(file: Path, *, forget: bool) -> None:

@@ -12,6 +12,8 @@ import typer
 
 from perigee_lab.cli.options import TrustOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.interrupt import on_termination
+from perigee_lab.common.messages import say
 
 RunArg = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a record, or of one run (OUT/SCHEME/seedN).")]
 
@@ -39,7 +41,7 @@ def command(
         with writing(html):
             html.parent.mkdir(parents=True, exist_ok=True)
             write_text(html, text)
-        print(f"wrote {html} ({len(text) / 1e6:.1f} MB)")
+        say(f"wrote {html} ({len(text) / 1e6:.1f} MB)")
         return
     _serve(text, port, browser=browser)
 
@@ -72,9 +74,9 @@ def _serve(text: str, port: int, *, browser: bool) -> None:
         server, address = serve(text, port)
     except OSError as error:
         stop(f"port {port} cannot be used ({error.strerror}); --port 0 takes any free one")
-    print(f"{address}  (Ctrl-C ends)", flush=True)
+    say(f"{address}  (Ctrl-C ends)", flush=True)
     try:
-        with doorway(address) as door:
+        with on_termination(), doorway(address) as door:
             if browser:
                 webbrowser.open(door)
             server.serve_forever()

@@ -12,6 +12,7 @@ from perigee_lab.cli.options import ScenarioArg, SetOption, TrustOption
 from perigee_lab.cli.output import save
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.messages import say
 
 
 def command(
@@ -72,13 +73,13 @@ def command(
     about = f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
     with writing(out):
         rows = rain.write_csv(out, link, step_s=step, about=about)
-    print(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
-    print(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
+    say(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
+    say(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
     lost = (link.loss == 1).mean()
-    print(f"{out}: {rows} changes, mean rate {link.rate_share.mean():.1%}, no link {lost:.1%} of the time")
+    say(f"{out}: {rows} changes, mean rate {link.rate_share.mean():.1%}, no link {lost:.1%} of the time")
     if picture is not None:
         save(rain.plot(db, link, step_s=step, title=where), picture)
-        print(f"plot: {picture}")
+        say(f"plot: {picture}")
 
 
 def _degrees(given: str) -> float | None:

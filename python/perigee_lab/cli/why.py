@@ -10,6 +10,7 @@ import typer
 
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import say
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -49,7 +50,7 @@ def command(
     elif csv:
         print(text.as_csv([row for run, flows in found for f in flows for row in text.rows(run, f, every)]), end="")
     else:
-        print("\n\n".join(_shown(run, flows) for run, flows in found if flows))
+        say("\n\n".join(_shown(run, flows) for run, flows in found if flows))
 
 
 def _found(runs: list[Run], flow: str | None) -> list[tuple[Run, list[FlowLimits]]]:

@@ -314,10 +314,20 @@ def inner(folder: Path) -> Path:
         RecordError: the folder is a link, which would redirect the output.
         OSError: it cannot be made.
     """
-    if folder.is_symlink():
-        raise RecordError(f"cannot write to {folder}: it is a link; remove it, or choose another folder")
+    refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def own_matches(base: Path, pattern: str) -> list[Path]:
+    """What is in a folder that the user did not name, by a pattern of its names; no links, nor through one."""
+    return [] if base.is_symlink() else [p for p in base.glob(pattern) if not p.is_symlink()]
+
+
+def refuse_link(folder: Path) -> None:
+    """Raises RecordError if a folder that the user did not name is a link."""
+    if folder.is_symlink():
+        raise RecordError(f"cannot write to {folder}: it is a link; remove it, or choose another folder")
 
 
 def removed(partial: Path) -> None:
@@ -452,8 +462,9 @@ def fresh_folder(name: str, base: Path) -> Path:
     A name that would leave `base` is replaced by one that does not.
 
     Raises:
-        RecordError: the folder cannot be created.
+        RecordError: the folder cannot be created, or `base` is a link.
     """
+    refuse_link(base)
     if not name or name != Path(name).name or name.startswith("."):
         name = names.as_folder(name)
     try:

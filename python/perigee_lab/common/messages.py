@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from typing import TextIO
 
 from perigee_lab.common.quoting import terminal
 
@@ -23,11 +24,16 @@ def complain(message: str) -> None:
         print(line if line.startswith((" ", "perigee: ")) else f"perigee: {line}", file=sys.stderr)
 
 
+def say(text: object, *, end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:
+    """Prints lines of text, by default on standard output. Names of files and others are escaped as by `complain`."""
+    print(terminal(str(text)), end=end, file=file, flush=flush)
+
+
 def plain_progress(
     what: str, total: int, *, every_s: float = EVERY_S, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], None]:
     """Reports the start of `what`; each call counts one of `total`, reported at intervals."""
-    print(f"{what} …", file=sys.stderr, flush=True)
+    say(f"{what} …", file=sys.stderr, flush=True)
     done, begun = 0, clock()
     told = begun
 
@@ -38,7 +44,7 @@ def plain_progress(
         if now - told >= every_s and done < total:
             told = now
             left_s = (now - begun) / done * (total - done)
-            print(f"{what}: {done} of {total}, about {left_s:.0f} s left", file=sys.stderr, flush=True)
+            say(f"{what}: {done} of {total}, about {left_s:.0f} s left", file=sys.stderr, flush=True)
 
     return tick
 

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
-from perigee_lab.common.files import PARTIAL, RecordError, forget_empty, fresh, is_claimed, make_ready, removed
+from perigee_lab.common.files import (
+    PARTIAL,
+    RecordError,
+    forget_empty,
+    fresh,
+    is_claimed,
+    make_ready,
+    own_matches,
+    removed,
+)
 from perigee_lab.common.messages import complain
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.extensions.congestion import file_of, named, with_params
@@ -421,7 +430,9 @@ def unfinished(jobs: Sequence[Job], base: Path) -> Path | None:
     """The latest folder base/NAME or base/NAME-N that a killed call of the jobs left incomplete."""
     name = jobs[0].scenario
     keys = {j.key(cc) for j in jobs for cc in j.schemes}
-    folders = [p for p in base.glob(f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()]
+    folders = [
+        p for p in own_matches(base, f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()
+    ]
     for folder in sorted(folders, key=lambda p: p.stat().st_mtime_ns, reverse=True):
         with contextlib.suppress(RecordError):
             found = {r.manifest.key for r in find_records(folder)}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
-from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, make_ready
+from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, make_ready, own_matches
 from perigee_lab.common.quantities import repeated
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.results import cells, dataset
@@ -190,9 +190,9 @@ def folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
 
 def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
     """The latest folder base/NAME or base/NAME-N that a killed call left incomplete."""
-    for folder in sorted(base.glob(f"{name}*/{INDEX}"), key=lambda p: p.stat().st_mtime_ns, reverse=True):
+    found = [p for p in own_matches(base, f"{name}*") if (p / INDEX).is_file()]
+    for at in sorted(found, key=lambda p: (p / INDEX).stat().st_mtime_ns, reverse=True):
         with contextlib.suppress(RecordError):
-            at = folder.parent
             if cells.read_index(at) == plan.index and not (at / TABLE).exists() and not is_claimed(at):
                 # This rejects a folder of another scenario with the same name.
                 plan.into(at)

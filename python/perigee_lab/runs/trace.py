@@ -22,6 +22,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import PerigeeError, stop
 from perigee_lab.common.exit_codes import FAILED
 from perigee_lab.common.files import write_text, writing
+from perigee_lab.common.messages import say
 from perigee_lab.extensions.trust import Permission
 from perigee_lab.results.manifest import Flow
 from perigee_lab.results.run import Run, find_records
@@ -139,7 +140,7 @@ def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | No
             stop(f"the run cannot be made again: {error}", FAILED)
         if qlog is not None:
             write_text(qlog, json.dumps(as_qlog(found), indent=1) + "\n")
-            print(f"{qlog}: {len(found.packets)} packets")
+            say(f"{qlog}: {len(found.packets)} packets")
             return
         text = as_csv_text(found, wanted.at) if as_csv else as_text(found, wanted.at)
         if out is None:
@@ -172,7 +173,7 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
     for problem in changed_files(run):
         raise TraceError(f"the run cannot be made again: {problem}")
     if run.manifest.version != _core.__version__:
-        print(
+        say(
             f"perigee: the record is of version {run.manifest.get('version')}, this is {_core.__version__}: "
             "packets may differ",
             file=sys.stderr,

@@ -13,6 +13,7 @@ from typing import Any
 from perigee_lab import _core
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE, UNDECIDED
 from perigee_lab.common.files import RecordError, sha256_of
+from perigee_lab.common.messages import say
 from perigee_lab.common.reading import read_bytes, regular
 from perigee_lab.extensions.congestion import find, recorded
 from perigee_lab.extensions.trust import Permission, PluginError, UntrustedError, permitted
@@ -92,7 +93,7 @@ def _printed(found: list[dict[str, Any]], *, as_json: bool) -> int:
             what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
             what = f"{f['cell']}: {what}" if "cell" in f else what
             equal = "equal" if f.get("compared", True) else f.get("why", "not compared")
-            print(f"{what}: {'; '.join(f['problems']) or equal}" + "".join(f" ({n})" for n in f.get("notes", [])))
+            say(f"{what}: {'; '.join(f['problems']) or equal}" + "".join(f" ({n})" for n in f.get("notes", [])))
     if any(f["problems"] for f in found):
         return OUTSIDE_TOLERANCE
     # Files besides the records, such as summary.csv, may be too old for a comparison.

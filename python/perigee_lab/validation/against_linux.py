@@ -18,6 +18,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError, claimed, writing
+from perigee_lab.common.messages import say
 from perigee_lab.common.terminal import empty_table, print_table, table_console
 from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
@@ -125,7 +126,7 @@ def _of_scenario(scenario: Scenario, asked: Asked, linux: Linux) -> Cell:
     if not asked.schemes and len(names) > 1:
         names, left_out = _in_kernel(scenario, names, linux)
         if left_out:
-            print(f"{scenario.name}: not in the kernel and left out: {', '.join(left_out)}", file=sys.stderr)
+            say(f"{scenario.name}: not in the kernel and left out: {', '.join(left_out)}", file=sys.stderr)
     seeds = tuple(range(core.seed, core.seed + core.runs))
     return Cell(scenario.name, scenario, tuple(names), seeds, by_flow=None)
 
@@ -238,7 +239,7 @@ def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -
     print_table(console, pairs_table(found, plain=not console.is_terminal))
     print_table(console, summary_table(summaries, plain=not console.is_terminal))
     for line in remarks(found, known):
-        print(line)
+        say(line)
 
 
 def pairs_table(found: Sequence[Pair], *, plain: bool) -> Table:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import make_ready, writing
+from perigee_lab.common.messages import say
 from perigee_lab.runs.backends import SIMULATOR, schemes_of_modules
 from perigee_lab.runs.scenario import schemes
 from perigee_lab.validation import goals, inet, kernel, ns3, verdicts
@@ -85,7 +86,7 @@ def validate_command(asked: Asked) -> int:
     by_path = verdicts.order(found)
     if not asked.as_json:
         for v in by_path:
-            print(verdicts.line(v, known_outside, "reference"))
+            say(verdicts.line(v, known_outside, "reference"))
     found += by_path
     summary, unexplained = verdicts.summary(found, known_outside, len(chosen))
     if asked.as_json:
@@ -95,8 +96,8 @@ def validate_command(asked: Asked) -> int:
     else:
         if pairs:
             _print_distances(pairs)
-        print("\n".join(goals.lines(found)))
-        print(summary)
+        say("\n".join(goals.lines(found)))
+        say(summary)
     if asked.out is not None:
         with writing(asked.out):
             verdicts.write(asked.out, found, known_outside)
@@ -147,9 +148,9 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
             if not asked.as_json:
                 against = SIMULATORS.get(type(cell), "Linux")
                 for v in new:
-                    print(verdicts.line(v, known_outside, against), flush=True)
+                    say(verdicts.line(v, known_outside, against), flush=True)
             if sys.stderr.isatty():
-                print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+                say(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
     finally:
         # Running cells cannot be stopped, so they are not awaited after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
@@ -210,11 +211,11 @@ def _print_distances(pairs: list[Pair]) -> None:
     print("full curves, means of a second: mean distance of goodput in % of the rate, of the queue in ms")
     for pair in pairs:
         goodput, queue = pair.distance()
-        print(f"{pair.cell:40s} {goodput:6.2f} % {queue:8.2f} ms")
+        say(f"{pair.cell:40s} {goodput:6.2f} % {queue:8.2f} ms")
 
 
 def _draw(pairs: list[Pair], folder: Path) -> None:
     from perigee_lab.validation.curves import draw
 
     n = sum(1 for _ in draw(pairs, folder))
-    print(f"{n} pictures of both curves are in {folder}", file=sys.stderr)
+    say(f"{n} pictures of both curves are in {folder}", file=sys.stderr)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import socket
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,10 @@ from perigee_lab.common import quoting
 
 HOST = "127.0.0.1"
 IDLE_S = 5.0
-"""Timeout of a connection without a request, and of each read and write."""
+"""Time limit for a complete request, and for the answer."""
 MOST_CONNECTIONS = 32
+PATIENCE_S = 1.0
+"""Time until a dropped connection has freed its place."""
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; " + (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -44,6 +48,7 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
             known = hmac.compare_digest(self.path.encode(), path.encode())
             # Other host names are rejected: a hostile name may resolve to this machine (DNS
             # rebinding).
+            self.server.has_asked(self.connection)  # type: ignore[attr-defined]
             local = self.headers.get("Host", "").rpartition(":")[0] == HOST
             if not (known and local):
                 self.send_error(404)
@@ -67,7 +72,7 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
 
 
 class _Bounded(ThreadingHTTPServer):
-    """Server with a bounded number of connections; further ones are closed."""
+    """Server with a bounded number of connections, of which one without a request makes way for a new one."""
 
     daemon_threads = True
     request_queue_size = 2 * MOST_CONNECTIONS
@@ -75,17 +80,44 @@ class _Bounded(ThreadingHTTPServer):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.newcomers: dict[Any, float] = {}
+        """Connections without a complete request by the time at which they were accepted, oldest first."""
+        self.lock = threading.Lock()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self.places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+            self._drop(lambda n, _: n == 0)
+            if not self.places.acquire(timeout=PATIENCE_S):
+                self.shutdown_request(request)
+                return
+        with self.lock:
+            self.newcomers[request] = time.monotonic()
         super().process_request(request, client_address)
+
+    def has_asked(self, request: Any) -> None:
+        """A request has been read, which keeps its place until it is answered."""
+        with self.lock:
+            self.newcomers.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Ends connections with bytes that trickle in: the timeout of a read would never expire."""
+        late = time.monotonic() - IDLE_S
+        self._drop(lambda _, since: since < late)
+
+    def _drop(self, which: Callable[[int, float], bool]) -> None:
+        """Ends newcomers by their position and time; their threads then free their places."""
+        with self.lock:
+            for n, (request, since) in enumerate(list(self.newcomers.items())):
+                if which(n, since):
+                    del self.newcomers[request]
+                    with suppress(OSError):
+                        request.shutdown(socket.SHUT_RDWR)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.has_asked(request)
             self.places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
