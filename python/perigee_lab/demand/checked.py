@@ -89,8 +89,9 @@ class Start:
     gateways: tuple[Gateway, ...]
     plans: tuple[Plan, ...]
     failures: tuple[Failure, ...]
-    warnings: tuple[str, ...]
     scenario: str = field(metadata={"free": True})
+    # Of records since version 0.2.0.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

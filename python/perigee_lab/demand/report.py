@@ -127,7 +127,7 @@ def lines(record: Record, other: Record | None = None) -> list[str]:
     found.append(f"conservation: largest relative error {worst:.1e} (offered, carried, capacity)")
     if m["duality_gap"] > 0:
         found.append(f"largest duality gap of the rates: {m['duality_gap']:.1e}")
-    return found + [f"warning: {w}" for w in record.start["warnings"]]
+    return found + [f"warning: {w}" for w in record.start.get("warnings", [])]
 
 
 def _shares(total: dict[str, float]) -> dict[str, float]:
