@@ -327,7 +327,9 @@ def own_matches(base: Path, pattern: str) -> list[Path]:
 def refuse_link(folder: Path) -> None:
     """Raises RecordError if a folder that the user did not name is a link."""
     if folder.is_symlink():
-        raise RecordError(f"cannot write to {folder}: it is a link; remove it, or choose another folder")
+        raise RecordError(
+            f"cannot write to {folder}: it is a link; remove it, or choose another folder (--out may lead through it)"
+        )
 
 
 def removed(partial: Path) -> None:
