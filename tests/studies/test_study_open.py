@@ -12,10 +12,12 @@ import pytest
 from conftest import ROOT
 from perigee_lab.sky import weather
 from perigee_studies.digest import Digest
+from perigee_studies.figures import hypatia_published
 from perigee_studies.figures import unpublished_carriers as carriers
 from perigee_studies.figures import unpublished_hotspots as hotspots
 from perigee_studies.figures import unpublished_hotspots_views as hotspots_views
 from perigee_studies.figures import unpublished_imperfect as imperfect
+from perigee_studies.figures import unpublished_imperfect_again as again
 from perigee_studies.figures import unpublished_rain as rain
 from perigee_studies.figures import unpublished_schemes as schemes
 from perigee_studies.figures import unpublished_schemes_views as schemes_views
@@ -169,6 +171,27 @@ def test_a_finding_about_imperfect_links_needs_several_runs_and_lists_schemes_in
     assert imperfect.finding({"runs": runs[runs["run"] == 1]}).startswith("**Too few runs for a finding:**")
     assert "for NewReno, Cubic and Vegas;" in imperfect.finding({"runs": runs})
     assert [imperfect._listed(names) for names in ([], ["A"], ["A", "B"])] == ["no scheme", "A", "A and B"]
+
+
+def test_tables_1_to_4_again_have_every_cell_and_their_sentence_is_computed_from_them() -> None:
+    cells = [c for c in imperfect.cases(Ask()) if "strategy" in c.labels]
+    assert len(cells) == 16 * len(again.SETTINGS) * len(again.SCHEMES)
+    assert {(c.labels["km"], c.labels["strategy"]) for c in cells} == set(hypatia_published.TABLES)
+    assert all(c.sets["run.duration"] == "200 s" and c.sets["tcp.delayed_ack"] == 2 for c in cells)
+    assert {c.cc for c in cells if "port.all.metered" in c.sets} == {"orbcc"}
+    rows = [
+        {**c.labels, "what": c.cc, "mbit": 1000.0 * (0.4 if c.labels["setting"] == again.LASERS else 1)} for c in cells
+    ]
+    rows[2 * len(again.SCHEMES)]["mbit"] = 100.0  # NewReno, lasers 0.01 %, Sao Paulo, Table 1
+    t = {again.TABLE: pd.DataFrame(rows)}
+    words = again.finding(t)
+    assert "(16 cells, one run each)" in words
+    assert "NewReno 38 %, Cubic 40 %" in words
+    assert "least 10 % (NewReno, Sao Paulo, 11,000 km, shortest); outages leave 100 to 100 %" in words
+    assert "| 1 | Sao Paulo | 11,000 | shortest | NewReno | 1920 | 1000 | 1000 | 100 |" in "\n".join(again.summary(t))
+    assert imperfect.verdicts(t) == []
+    assert again.finding({}) == ""
+    assert again.summary({}) == []
 
 
 @pytest.mark.parametrize("name", ["geo/schemes", "orbcc/rain", "orbcc/hotspots", "orbcc/carriers", "hypatia/imperfect"])

@@ -13,6 +13,8 @@ pointing once in 30 or 3 minutes in the mean and takes 5 to 20 s to acquire it a
 5 % of the lasers have failed. (Pointing and failed lasers were added later, with these values fixed
 before their runs, since no rate of either is published. The first runs of the others used the study's
 own rules of the constellation, under which all handovers are soft, so that outages had no effect.)
+*Tables 1 to 4 again* was added later too, with its settings fixed before its runs, in
+`unpublished_imperfect_again`: all cells of the study's tables over six of these settings.
 
 Bound, fixed before the runs: 0.9 of the goodput over perfect links, by scheme, town and run.
 """
@@ -25,8 +27,9 @@ import numpy as np
 
 from perigee_lab.common.statistics import Estimate, mean
 from perigee_studies import frames, style
+from perigee_studies.figures import unpublished_imperfect_again as again
 from perigee_studies.figures.hypatia_cases import PAIR, TOWNS
-from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import OF_EVERY_RUN, Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, bound
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Settings x towns x runs (other times of the orbits) x schemes."""
+    """Settings x towns x runs (other times of the orbits) x schemes, and Tables 1 to 4 again."""
     out = []
     for run in range(1, ask.count(1, 5, 10) + 1):
         for town in ask.pick(("Sao Paulo",), ("Sao Paulo", "Montreal"), tuple(TOWNS)):
@@ -71,7 +74,7 @@ def cases(ask: Ask) -> list[Case]:
                 labels = {"town": town, "setting": name, "run": run}
                 sets = {**length, **ends, **SHELL, **SETTINGS[name]}
                 out += [Case(PAIR, cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
+    return out + again.cases(ask, SHELL, SETTINGS)
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -79,18 +82,26 @@ def _row(o: Outcome) -> dict[str, Any]:
     later = d.window(BEGIN_S, d.info["duration_ns"] / 1e9)
     rtt, base = d.columns["rtt_ns"][0, later], d.columns["base_rtt_ns"][0, later]
     flow = d.flows[0]
-    lost = sum(flow[f"drops_{why}"] or 0 for why in ("random", "outage"))
     return {
         "mbps": float(np.nan_to_num(d.mbps(0))[later].mean()),
         "inflation": float(np.nanmean(rtt) / np.nanmean(base)),
-        "lost_pct": 100 * lost / max(1, flow["sent_packets"]),
+        "lost_pct": again.lost_pct(flow),
         "timeouts": flow["timeouts"],
     }
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run."""
-    return {"runs": frames.table(found, _row)}
+    """One row per run, and one per cell, setting and scheme; a table without runs is left out."""
+    runs, cells = [o for o in found if not again.is_here(o)], [o for o in found if again.is_here(o)]
+    tables = {"runs": frames.table(runs, _row), again.TABLE: again.table(cells)}
+    return {name: frame for name, frame in tables.items() if len(frame)}
+
+
+def _runs(t: Tables) -> pd.DataFrame:
+    """The table `runs`, without rows if only cells of Tables 1 to 4 were run."""
+    import pandas as pd
+
+    return t.get("runs", pd.DataFrame(columns=[*OF_EVERY_RUN, *COLUMNS]))
 
 
 def kept(runs: pd.DataFrame, cc: str, setting: str) -> Estimate:
@@ -108,7 +119,7 @@ def _settings(runs: pd.DataFrame) -> list[str]:
 
 def verdicts(t: Tables) -> list[Verdict]:
     """Claims by setting and scheme."""
-    runs, out = t["runs"], []
+    runs, out = _runs(t), []
     for setting in _settings(runs):
         for cc in frames.schemes(runs):
             claim = f"{style.label(cc)}, {setting}: goodput over that of perfect links"
@@ -118,8 +129,11 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Plots goodput and RTT by setting and scheme."""
-    runs = t["runs"]
+    """Plots goodput and RTT by setting and scheme, and Tables 1 to 4 again."""
+    return (_draw_runs(_runs(t)) if "runs" in t else {}) | again.draw(t)
+
+
+def _draw_runs(runs: pd.DataFrame) -> dict[str, Any]:
     ccs, settings = frames.schemes(runs), list(dict.fromkeys(runs["setting"]))
     figure, axes = style.panels(2, 1, width=7, height=2.6)
     for a, (column, title) in zip(
@@ -139,8 +153,8 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def finding(t: Tables) -> str:
-    """The result in three sentences."""
-    runs = t["runs"]
+    """The result in a few sentences, the last of which is on Tables 1 to 4."""
+    runs = _runs(t)
 
     lost = runs[runs["setting"] == PERFECT].groupby("cc")["lost_pct"].mean()
 
@@ -163,6 +177,7 @@ def finding(t: Tables) -> str:
         f"radio, {of('radios 1 %')}. {_misaligned(known)}"
         f"Left out are schemes with a 95 % interval wider than {WIDEST:g} of the goodput over perfect links. "
         f"Over perfect links {lost.min():.2f} to {lost.max():.2f} % of the packets are lost at changes of satellite."
+        f"{again.finding(t)}"
     )
 
 
@@ -201,7 +216,7 @@ def _listed(names: list[str]) -> str:
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
     """Explanations by claim: what is lost, and how often the flow times out."""
-    runs, out = t["runs"], {}
+    runs, out = _runs(t), {}
     for setting in _settings(runs):
         for cc in frames.schemes(runs):
             here = frames.pick(runs, cc=cc, setting=setting)
@@ -223,7 +238,7 @@ were added after the other settings, with these values fixed before their runs; 
 METRICS = """Goodput over that of perfect links: of the same town and run, from 10 s on; means over towns, then over
 runs. Packets lost on links: at random and in outages, % of those sent; what is in flight over the link at a change of
 satellite is lost even if that takes no time."""
-CAPTIONS = {"imperfect": "Means over towns and runs, and a point for each run and town."}
+CAPTIONS = {"imperfect": "Means over towns and runs, and a point for each run and town.", "again": again.CAPTION}
 CHANGES = (
     "The number of lasers: Montreal's path has more than Sao Paulo's, and its flows lose more.",
     "Retransmission on the link, or coding: both hide random losses from TCP at the price of delay (not run).",
@@ -249,12 +264,13 @@ EXPERIMENTS = [
         name="hypatia/imperfect",
         title="Flows over imperfect links",
         figure="left open: losses, and outages at handovers",
-        schemes=SCHEMES,
+        schemes=(*SCHEMES, "orbcc"),
         cases=cases,
         tables=tables,
         verdicts=verdicts,
         draw=draw,
         finding=finding,
+        summary=again.summary,
         explain=explain,
         method=METHOD,
         metrics=METRICS,
