@@ -227,17 +227,18 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
     return out
 
 
-METHOD = """The flows of `hypatia/tables` over 11,000 km from Sao Paulo and Montreal (10 Mbit/s on the ground, 1 Gbit/s
+METHOD = f"""The flows of `hypatia/tables` over 11,000 km from Sao Paulo and Montreal (10 Mbit/s on the ground, 1 Gbit/s
 between satellites, 100 packets of queue, a transport like ns-3's) over Starlink's first shell with one dish per
 terminal, for 50 s (200 s in the full size); each run is at another time of the orbits. Perfect: no random loss, and a
 change of satellite takes no time. Handovers: each is an outage of 45 to 120 ms. Lasers, radios: each link loses this
 share of its packets at random, in both directions. All: outages, 0.01 % by laser and 0.1 % by radio. Pointing: each
 link between satellites loses its pointing once in 30 or 3 minutes in the mean and is down for 5 to 20 s; paths avoid it
 from the next step of 100 ms on. Failed: 1 or 5 % of the lasers have failed before the run, others in each run. (Both
-were added after the other settings, with these values fixed before their runs; no rate of either is published.)"""
-METRICS = """Goodput over that of perfect links: of the same town and run, from 10 s on; means over towns, then over
+were added after the other settings, with these values fixed before their runs; no rate of either is published.)
+{again.METHOD}"""
+METRICS = f"""Goodput over that of perfect links: of the same town and run, from 10 s on; means over towns, then over
 runs. Packets lost on links: at random and in outages, % of those sent; what is in flight over the link at a change of
-satellite is lost even if that takes no time."""
+satellite is lost even if that takes no time. {again.METRICS}"""
 CAPTIONS = {"imperfect": "Means over towns and runs, and a point for each run and town.", "again": again.CAPTION}
 CHANGES = (
     "The number of lasers: Montreal's path has more than Sao Paulo's, and its flows lose more.",
@@ -257,6 +258,7 @@ COLUMNS = {
     "inflation": "mean RTT over mean base RTT from 10 s on",
     "lost_pct": "packets lost on links, at random and in outages, % of those sent",
     "timeouts": "retransmission timeouts",
+    **again.COLUMNS,
 }
 
 EXPERIMENTS = [
