@@ -136,7 +136,7 @@ impl Ppb {
         let pipe = self.rate.filter(|_| models).map(|rate| rate.bytes_in(self.rtt));
         let cwnd = pipe.map_or(w.cwnd, |pipe| pipe.clamp(cx.bytes(4), w.cwnd.max(cx.bytes(4))));
         let init = ConnInit { now: cx.now, mss: cx.mss, init_cwnd: cwnd, srtt: Some(self.rtt), ..self.init };
-        self.scheme = Box::new(self.info.build(&self.params, &init));
+        *self.scheme = self.info.build(&self.params, &init);
         // Its first decisions are those of an ACK.
         let mut first = Window { cwnd, ssthresh: w.ssthresh, ..*w };
         self.scheme.on_start(&Cx { srtt: self.rtt, ..self.seen(cx) }, &mut first);
