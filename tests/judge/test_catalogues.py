@@ -118,7 +118,7 @@ def test_a_folder_of_ones_own_judges_a_class(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "cases/one.toml").write_text(CASE.format(0.5), encoding="utf-8")
     green = cli(*words)
     assert green.returncode == 0, green.stdout + green.stderr
-    assert "judge cases: python:Mine: 1 cases: 1 passed" in green.stdout
+    assert "judge cases: python:Mine: 1 case: 1 passed" in green.stdout
     (tmp_path / "cases/two.toml").write_text(CASE.format(2.0).replace('"fast"', '"faster"'), encoding="utf-8")
     red = cli(*words)
     assert red.returncode == 4

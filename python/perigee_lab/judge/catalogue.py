@@ -107,7 +107,8 @@ class Judgement:
         if partial:
             parts[0] += f" ({partial} of them in part: the rest of their expectations is not observable)"
         parts += [f"{len(self.unavailable)} not available here"] if self.unavailable else []
-        return f"judge {self.catalogue}: {self.cc}: {len(self.outcomes)} cases: {', '.join(parts)}"
+        cases = "1 case" if len(self.outcomes) == 1 else f"{len(self.outcomes)} cases"
+        return f"judge {self.catalogue}: {self.cc}: {cases}: {', '.join(parts)}"
 
     def as_data(self) -> dict[str, Any]:
         """For JSON."""

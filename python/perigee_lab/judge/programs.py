@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -162,7 +163,8 @@ def programs_of(task: Task, pair: Pair, qlogs: Path) -> list[Program]:
     values = {
         "host": quoting.shell(at[SERVER]),
         "port": str(task.port),
-        "seconds": f"{(task.stop_ns - task.start_ns) / NS_PER_S:g}",
+        # Many programs take whole seconds only, and would stop before the end.
+        "seconds": str(math.ceil((task.stop_ns - task.start_ns) / NS_PER_S)),
         "bytes": str(task.bytes or 0),
     }
     made = []
