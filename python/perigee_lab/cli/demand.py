@@ -134,16 +134,30 @@ def map_(
     if t_s is not None and t_s >= record.start["duration_s"]:
         stop(f"--time {time}: the record ends at {record.start['duration_s']:g} s")
     direction = int(up)
+    instant = None if t_s is None else (t_s, math.nextafter(t_s, math.inf))
+    other = None if beside is None else _same_times(record, _open(beside), instant)
     with consistent(out):
         if target.suffix in FILMS:
             with writing(target):
                 maps.film(record, what, direction, target)
         elif target.suffix == ".geojson":
             with writing(target):
-                maps.write_geojson(record, what, direction, t_s, target, None if beside is None else _open(beside))
+                maps.write_geojson(record, what, direction, t_s, target, other)
         else:
-            save(maps.draw(record, what, direction, t_s, None if beside is None else _open(beside)), target)
+            save(maps.draw(record, what, direction, t_s, other), target)
     say(f"map: {target}")
+
+
+def _same_times(record: Record, other: Record, window: tuple[float, float] | None) -> Record:
+    """The other record, if both have the same times, or all times of the window."""
+    ends = [r.start["duration_s"] for r in (record, other)]
+    until_s = max(ends) if window is None else window[1]
+    if record.start["start"] != other.start["start"] or (ends[0] != ends[1] and until_s > min(ends)):
+        spans = [f"{r.folder} has {r.start['duration_s']:g} s from {r.start['start']}" for r in (record, other)]
+        stop(
+            f"--beside: {spans[0]}, {spans[1]}: only equal times are compared; choose an earlier one, or run both again"
+        )
+    return other
 
 
 @command.command("report")
@@ -161,7 +175,7 @@ def report_(
 
     window = None if since is None and until is None else (_time(since, 0.0), _time(until, math.inf))
     record = _open(out, window)
-    other = None if beside is None else _open(beside, window)
+    other = None if beside is None else _same_times(record, _open(beside, window), window)
     page = file or out / ("report.html" if other is None else f"beside-{other.folder.name}.html")
     with writing(page), consistent(out):
         report.write(record, page, other)
