@@ -104,6 +104,8 @@ def figure(runs: Sequence[Run], metrics: Sequence[str] = (), flow: str | None = 
         one.grid(alpha=0.25)
         one.spines[["top", "right"]].set_visible(False)
     drawn.suptitle(quoting.plot(f"{_title(runs)}: {_seeds(rows)}"), fontsize=10)
+    # Without it, labels next to wide numbers such as 62.25 are cut.
+    drawn.set_layout_engine("constrained", w_pad=0.12)
     return drawn
 
 
