@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,38 @@ rate = "20 Mbit"
 queue = "1 bdp"
 [[flow]]
 """
+
+TRANSFER = """
+[run]
+duration = "30 s"
+cc = ["cubic"]
+[source.dumbbell]
+rtt = "40 ms"
+rtt_at = "bottleneck"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+"""Path of 100 kB for programs in real time."""
+
+
+def transferred(folder: Path, program: Path, scheme: str, seconds: int) -> str:
+    """What the client of an example's program prints after a transfer over TRANSFER, in real time."""
+    (folder / "path.toml").write_text(TRANSFER, encoding="utf-8")
+    client = f"sleep 0.5; exec {program} client d1 5000 {seconds} {scheme}"
+    words = ["--at", "d1", "--", str(program), "server", "5000", "--at", "s1", "--", "sh", "-c", client]
+    done = subprocess.run(
+        [sys.executable, "-m", "perigee_lab", "exec", "path.toml", "--backend", "emulation", "--json", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed: str = json.loads(done.stdout)["programs"][-1]["output"]
+    return printed
 
 
 def has_kernel() -> bool:

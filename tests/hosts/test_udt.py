@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from perigee_lab.hosts import real_time
+from real_hosts import transferred
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/udt"
@@ -24,19 +23,6 @@ pytestmark = [
     pytest.mark.skipif(bool(TOOLS), reason=f"this machine has no {', '.join(TOOLS)}"),
     pytest.mark.skipif(not Path("/usr/include/udt/ccc.h").is_file(), reason="no headers of UDT (Debian: libudt-dev)"),
 ]
-SCENARIO = """
-[run]
-duration = "30 s"
-cc = ["cubic"]
-[source.dumbbell]
-rtt = "40 ms"
-rtt_at = "bottleneck"
-[port.bottleneck]
-rate = "20 Mbit"
-queue = "1 bdp"
-[[flow]]
-cc = "*"
-"""
 REPORT = re.compile(
     r"([\d.]+) Mbit/s, window (\d+) bytes, RTT ([\d.]+) ms, (\d+) packets sent, (\d+) lost, (\d+) timeouts"
 )
@@ -74,18 +60,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
 @pytest.mark.parametrize("scheme", ["cubic", "bbr3", "copa"])
 def test_a_scheme_fills_the_link(tmp_path: Path, program: Path, scheme: str) -> None:
-    (tmp_path / "path.toml").write_text(SCENARIO, encoding="utf-8")
-    client = f"sleep 0.5; exec {program} client d1 5000 {SECONDS} {scheme}"
-    words = ["--at", "d1", "--", str(program), "server", "5000", "--at", "s1", "--", "sh", "-c", client]
-    done = subprocess.run(
-        [sys.executable, "-m", "perigee_lab", "exec", "path.toml", "--backend", "emulation", "--json", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)["programs"][-1]["output"]
+    printed = transferred(tmp_path, program, scheme, SECONDS)
     found = REPORT.search(printed)
     assert found, printed
     goodput_mbps, window, rtt_ms, sent, lost, _ = (float(word) for word in found.groups())

@@ -18,7 +18,7 @@
 //!            minimum RTT of the transport, as far as the scheme sees it    that of the phase
 //! ```
 //!
-//! A window scheme (newreno, cubic, hybla, vegas) goes on from the same window: Cubic without its
+//! A window scheme (newreno, cubic, hybla, vegas) continues from the same window: Cubic without its
 //! W_max, Vegas without its base RTT. A model (bbr, bbr3, copa) measures the path again: BBR from
 //! STARTUP, where it fills the queue for some rounds.
 //!
